@@ -24,38 +24,35 @@
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/watch.hpp"
 
-using apportion::ApiError;
-using apportion::Message;
-using apportion::Units;
+using namespace apportion;
 
 apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* given,
                                                  const apportion_mpi_distributed* arrays, unsigned count)
-    : world_(apportion::World::get()), post_(apportion::running_post()) {
+    : world_(World::get()), post_(running_post()) {
     std::string problem;
-    const apportion_load_options options =
-        apportion::options_for_nodes("apportion_mpi_iteration_create", given, problem);
-    if (problem.empty()) problem = apportion::why_not_distributed(arrays, count, options.units);
+    const apportion_load_options options = options_for_nodes("apportion_mpi_iteration_create", given, problem);
+    if (problem.empty()) problem = why_not_distributed(arrays, count, options.units);
     const Arrays all = problem.empty() ? Arrays(arrays, arrays + count) : Arrays{};
     facts_ = apportion::facts_of(arrays, count, problem.empty() ? options.units : 0);
     given_ = all;
-    const apportion::NodeFacts facts = apportion::gather_facts(world_, options, facts_, problem);
+    const NodeFacts facts = gather_facts(world_, options, facts_, problem);
     policy_ = facts.policy;
     called_ = facts.called;
     description_ = facts.load;
     take_options(options);
 
     const bool planned = policy_->reads_profile();
-    if (planned) description_.recorded = apportion::recorded_times_of_nodes(world_, options_);
+    if (planned) description_.recorded = recorded_times_of_nodes(world_, options_);
     std::vector<Units> shares;
     const bool home = world_.rank() == 0;
-    std::int64_t to_file = home && !apportion::report_file_option().empty() ? 1 : 0;
+    std::int64_t to_file = home && !report_file_option().empty() ? 1 : 0;
     try {
-        if (to_file != 0) apportion::check_report_file(apportion::report_file_option());
+        if (to_file != 0) check_report_file(report_file_option());
         if (planned && home) shares = planned_shares();
     } catch (const std::exception& error) {
         problem = error.what();
     }
-    if (const std::string sentence = apportion::agreed_sentence(world_, problem); !sentence.empty())
+    if (const std::string sentence = agreed_sentence(world_, problem); !sentence.empty())
         throw ApiError(ENODEV, sentence);
     world_.share(&to_file, sizeof to_file);
     to_file_ = to_file != 0;
@@ -68,13 +65,12 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* g
         // Rank 0 gave away what it has not kept: what that took is what a unit costs that moves.
         std::vector<Units> at_home(description_.processors.size(), 0);
         at_home[0] = description_.units;
-        const Units moved = apportion::most_moved(apportion::OwnedRanges(at_home), owned_);
+        const Units moved = most_moved(OwnedRanges(at_home), owned_);
         const double seconds = (starpu_timing_now() - begin_us) * 1e-6;
         if (moved > 0) shares_->set_seconds_per_moved_unit(seconds / static_cast<double>(moved));
     }
     make_own_load();
-    if (const std::string sentence = apportion::agreed_sentence(world_, std::exchange(problem_, {}));
-        !sentence.empty()) {
+    if (const std::string sentence = agreed_sentence(world_, std::exchange(problem_, {})); !sentence.empty()) {
         end_own_load();
         throw ApiError(ENODEV, sentence);
     }
@@ -85,8 +81,8 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* g
 /// Loads are made again when shares change: what the options point to must last.
 void apportion_mpi_iteration::take_options(const apportion_load_options& options) {
     options_ = options;
-    name_ = apportion::load_name(options);
-    a_task_ = apportion::a_task_of(world_, name_);
+    name_ = load_name(options);
+    a_task_ = a_task_of(world_, name_);
     options_.name = name_.c_str();
     if (options.profile) options_.profile = (profile_ = options.profile).c_str();
     if (options.profile_command) options_.profile_command = (profile_command_ = options.profile_command).c_str();
@@ -102,9 +98,9 @@ std::vector<Units> apportion_mpi_iteration::planned_shares() {
     const int nodes = static_cast<int>(description_.processors.size());
     policy->begin(description_);
     std::vector<Units> shares(static_cast<std::size_t>(nodes), 0);
-    const std::vector<apportion::OwnedUnits> owned = policy->owned();
-    for (const apportion::OwnedUnits& its : owned) shares[static_cast<std::size_t>(its.processor)] += its.units;
-    apportion::NothingInFlight progress(description_.units);
+    const std::vector<OwnedUnits> owned = policy->owned();
+    for (const OwnedUnits& its : owned) shares[static_cast<std::size_t>(its.processor)] += its.units;
+    NothingInFlight progress(description_.units);
     for (int node = 0; node < nodes && owned.empty(); ++node) {
         const Units units = progress.remaining() == 0 ? 0 : policy->next_block(node, 0, progress);
         Units& share = shares[static_cast<std::size_t>(node)];
@@ -120,7 +116,7 @@ void apportion_mpi_iteration::share_first_shares(std::vector<Units> planned) {
     if (world_.rank() == 0) {
         shares_.emplace(description_, std::move(planned), std::string_view(policy_->name) == "equal");
         next_ = shares_->ranges();
-        if (const double factor = apportion::stall_factor_option(); factor > 0)
+        if (const double factor = stall_factor_option(); factor > 0)
             recovery_.emplace(factor, description_.processors.size());
     }
     take_shares();
@@ -131,7 +127,7 @@ void apportion_mpi_iteration::take_shares() {
     std::vector<Units> shares =
         world_.rank() == 0 ? next_.shares() : std::vector<Units>(description_.processors.size());
     world_.share(shares.data(), shares.size() * sizeof shares[0]);
-    next_ = apportion::OwnedRanges(shares);
+    next_ = OwnedRanges(shares);
 }
 
 int apportion_mpi_iteration::fill(starpu_task* task, apportion_block* block, void* arg) {
@@ -139,7 +135,7 @@ int apportion_mpi_iteration::fill(starpu_task* task, apportion_block* block, voi
     const std::uint64_t first = block->first;
     block->first += static_cast<std::uint64_t>(self.range().first);
     const int status = self.options_.fill(task, block, self.options_.arg);
-    if (status == 0) apportion::give_block_as_argument(*task, *block);
+    if (status == 0) give_block_as_argument(*task, *block);
     block->first = first;
     return status;
 }
@@ -177,7 +173,7 @@ void apportion_mpi_iteration::run_own_load() {
         own_report_ = load_->report();
 #ifndef STARPU_SIMGRID
         if (options_.results_stay) {  // a late task stores no results into what is exchanged
-            const auto deadline = apportion::deadline_of(a_task_, own_seconds_);
+            const auto deadline = deadline_of(a_task_, own_seconds_);
             load_->release();
         }
 #endif
@@ -188,7 +184,7 @@ void apportion_mpi_iteration::run_own_load() {
 }
 
 void apportion_mpi_iteration::end_own_load() {
-    const auto deadline = apportion::deadline_of(a_task_, own_seconds_);
+    const auto deadline = deadline_of(a_task_, own_seconds_);
     load_.reset();
 }
 
@@ -197,7 +193,7 @@ std::string apportion_mpi_iteration::run() {
     computed_ = owned_;
     exchanged_.clear();
     begin_us_ = starpu_timing_now();
-    stood_still_us_ = apportion::stood_still_us();
+    stood_still_us_ = stood_still_us();
     const bool home = world_.rank() == 0;
     for (int node = 1; home && node < world_.size(); ++node) post_.listen(node);
     run_own_load();
@@ -221,14 +217,13 @@ std::string apportion_mpi_iteration::run() {
     bytes_here_ = 0;
     if (moved) take_shares();
     if (to_file_ && sentence.empty()) gather_reports();
-    if (to_file_ && sentence.empty() && home) apportion::report_to_file(apportion::report_file_option(), report_);
+    if (to_file_ && sentence.empty() && home) report_to_file(report_file_option(), report_);
     return sentence;
 }
 
 void apportion_mpi_iteration::gather_reports() {
     node_reports_ = world_.gather(own_report_);
-    if (world_.rank() == 0 && runs_ > 0)
-        report_ = apportion::with_nodes(nlohmann::ordered_json::parse(report_), node_reports_);
+    if (world_.rank() == 0 && runs_ > 0) report_ = with_nodes(nlohmann::ordered_json::parse(report_), node_reports_);
 }
 
 // --- Rank 0 ---
@@ -251,11 +246,11 @@ std::string apportion_mpi_iteration::hear_all() {
         const auto event = post_.wait(late_at_us());
         if (!event && starpu_timing_now() < late_at_us()) continue;  // it stood still
         if (!event)
-            apportion::abort_job(
+            abort_job(
                 fmt::format("{} has not computed its units after {:.3g} s, for which it needed {:.3g} s before: it "
                             "hangs, and the job ends; a larger APPORTION_STALL_FACTOR waits longer",
                             name(*awaited.begin()), (starpu_timing_now() - begin_us_) * 1e-6, shares_->predicted_s()));
-        if (event->kind != apportion::Event::Kind::message || awaited.erase(event->node) == 0) continue;
+        if (event->kind != Event::Kind::message || awaited.erase(event->node) == 0) continue;
         note(event->node, event->message.text);
         node_seconds_[static_cast<std::size_t>(event->node)] = event->message.seconds;
         bytes_ += event->message.first;
@@ -269,9 +264,8 @@ std::string apportion_mpi_iteration::hear_all() {
 /// should; never the first time.
 double apportion_mpi_iteration::late_at_us() const {
     if (!recovery_ || shares_->predicted_s() <= 0) return std::numeric_limits<double>::infinity();
-    const double stalled_s =
-        std::max(recovery_->silence_s(), apportion::stall_factor_option() * shares_->predicted_s());
-    return begin_us_ + (apportion::stood_still_us() - stood_still_us_) + stalled_s * 1e6;
+    const double stalled_s = std::max(recovery_->silence_s(), stall_factor_option() * shares_->predicted_s());
+    return begin_us_ + (stood_still_us() - stood_still_us_) + stalled_s * 1e6;
 }
 
 void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) {
@@ -284,23 +278,22 @@ void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) 
 }
 
 void apportion_mpi_iteration::note_run(const std::string& sentence) {
-    apportion::RunRecord record =
-        apportion::record_of_nodes(name_, policy_->name, description_, runs_, seconds_, sentence);
+    RunRecord record = record_of_nodes(name_, policy_->name, description_, runs_, seconds_, sentence);
     for (int node = 0; node < world_.size(); ++node) {
         const double seconds = node_seconds_[static_cast<std::size_t>(node)];
-        const apportion::UnitRange range = owned_.of(node);
+        const UnitRange range = owned_.of(node);
         if (range.units > 0)
             record.blocks.push_back({node, range.first, range.units, 0, 0, seconds, seconds, seconds, false});
     }
-    apportion::PolicyReport policy = planned_;
+    PolicyReport policy = planned_;
     policy.rebalances = shares_->moves();
     const std::vector<Units> shares = owned_.shares();
     policy.distributions = {{0, shares_->moves() > 0 ? "shares that nodes' times made pay" : "first shares",
                              std::vector<double>(shares.begin(), shares.end()), shares_->predicted_s()}};
-    auto report = nlohmann::ordered_json::parse(apportion::report_json(record, policy, apportion::trace_option()));
+    auto report = nlohmann::ordered_json::parse(report_json(record, policy, trace_option()));
     report["inner_policy"] = inner_policy_;
     report["network"] = {{"bytes", bytes_}, {"least_bytes", least_bytes_}};
-    report_ = apportion::with_nodes(std::move(report), node_reports_);
+    report_ = with_nodes(std::move(report), node_reports_);
 }
 
 // --- Other ranks ---
@@ -314,8 +307,8 @@ bool apportion_mpi_iteration::tell_home() {
     message.set_text(std::exchange(problem_, {}));
     post_.send(0, message);
     post_.listen(0);
-    apportion::Event answer = post_.wait();
-    while (answer.kind != apportion::Event::Kind::message) answer = post_.wait();
+    Event answer = post_.wait();
+    while (answer.kind != Event::Kind::message) answer = post_.wait();
     post_.settle();
     problem_ = answer.message.text;
     return answer.message.units != 0;

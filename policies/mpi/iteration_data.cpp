@@ -14,11 +14,7 @@
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/watch.hpp"
 
-using apportion::Event;
-using apportion::OwnedRanges;
-using apportion::TravellingUnits;
-using apportion::UnitRange;
-using apportion::Units;
+using namespace apportion;
 
 namespace {
 
@@ -26,7 +22,7 @@ constexpr unsigned kMostArrays = 64;
 constexpr std::int64_t kMostPieces =
     4096;  // of one array to one rank, which is to have a number for each pair of ranks
 
-apportion::Halo halo_of(const apportion_mpi_distributed& array, Units all) {
+Halo halo_of(const apportion_mpi_distributed& array, Units all) {
     return {static_cast<Units>(std::min(array.halo, static_cast<std::uint64_t>(all))), array.periodic != 0};
 }
 
@@ -95,7 +91,7 @@ std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigne
 
 std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* arrays, unsigned count) {
     if (const std::string problem =
-            apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units), given_);
+            why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units), given_);
         !problem.empty())
         return "apportion_mpi_iteration_exchange: " + problem;
     // Units may move, and then each of these arrays has to travel.
@@ -130,7 +126,7 @@ std::string apportion_mpi_iteration::sources_of(const apportion_mpi_distributed*
 
 std::string apportion_mpi_iteration::collect(const apportion_mpi_distributed* arrays, unsigned count) {
     if (const std::string problem =
-            apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units), given_);
+            why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units), given_);
         !problem.empty())
         return "apportion_mpi_iteration_collect: " + problem;
     Arrays changed;
@@ -138,10 +134,10 @@ std::string apportion_mpi_iteration::collect(const apportion_mpi_distributed* ar
     for (unsigned k = 0; k < count; ++k) {
         if (arrays[k].mode != STARPU_RW) continue;
         const UnitRange all =
-            apportion::with_halo({0, description_.units}, halo_of(arrays[k], description_.units), description_.units);
+            with_halo({0, description_.units}, halo_of(arrays[k], description_.units), description_.units);
         changed.push_back(arrays[k]);
         const OwnedRanges& owners = exchanged(arrays[k]) ? owned_ : computed_;
-        units.push_back(apportion::travelling_units(0, all, owners.of(0), owners));
+        units.push_back(travelling_units(0, all, owners.of(0), owners));
     }
     travel(changed, units);
     gather_reports();
@@ -158,15 +154,14 @@ void apportion_mpi_iteration::distribute(const Arrays& arrays, const OwnedRanges
     for (const apportion_mpi_distributed& array : arrays) {
         const bool constant = array.mode == STARPU_R;
         if (constant && next == owners) continue;
-        const apportion::Halo halo = halo_of(array, all);
+        const Halo halo = halo_of(array, all);
         moved.push_back(array);
         auto& its = units.emplace_back();
         for (int rank = 0; rank < world_.size(); ++rank) {
             // Halos of what does not change are as good as what a rank owns.
-            const UnitRange held =
-                constant && !at_first ? apportion::with_halo(owners.of(rank), halo, all) : owners.of(rank);
+            const UnitRange held = constant && !at_first ? with_halo(owners.of(rank), halo, all) : owners.of(rank);
             for (const TravellingUnits& piece :
-                 apportion::travelling_units(rank, apportion::with_halo(next.of(rank), halo, all), held, owners))
+                 travelling_units(rank, with_halo(next.of(rank), halo, all), held, owners))
                 its.push_back(piece);
         }
     }
@@ -209,20 +204,20 @@ void apportion_mpi_iteration::travel(const Arrays& arrays, const std::vector<std
     // Receives first: what comes early has to be put aside.
     std::ranges::stable_partition(parcels, [](const Parcel& parcel) { return !parcel.out; });
     for (const Parcel& parcel : parcels) {
-        const auto move = parcel.out ? &apportion::Post::send_data : &apportion::Post::receive_data;
+        const auto move = parcel.out ? &Post::send_data : &Post::receive_data;
         (post_.*move)(parcel.other, parcel.number, {parcel.array}, STARPU_R, {0, parcel.elements});
     }
-    const double begin_us = starpu_timing_now() - apportion::stood_still_us();
+    const double begin_us = starpu_timing_now() - stood_still_us();
     std::size_t left = parcels.size();
     while (left > 0) {
         const auto silent_at_us = [&] {
-            return std::max(begin_us + apportion::stood_still_us(), post_.moved_at_us()) +
+            return std::max(begin_us + stood_still_us(), post_.moved_at_us()) +
                    (recovery_ ? recovery_->silence_s() * 1e6 : std::numeric_limits<double>::infinity());
         };
         const auto event = post_.wait(silent_at_us());
         if (!event && starpu_timing_now() < silent_at_us()) continue;  // it stood still
         if (!event)
-            apportion::abort_job(fmt::format(
+            abort_job(fmt::format(
                 "nothing has come from other nodes, nor gone to them, for {:g} s, and {} messages are "
                 "awaited: one of them hangs, and the job ends; a larger APPORTION_STALL_FACTOR waits longer",
                 recovery_->silence_s(), left));

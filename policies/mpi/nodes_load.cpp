@@ -15,12 +15,13 @@
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/error.hpp"
 
-using apportion::ApiError;
+using namespace apportion;
+
 using nlohmann::json;
 
 namespace {
 
-json array_facts(const apportion::Post::Arrays& arrays) {
+json array_facts(const Post::Arrays& arrays) {
     json facts = json::array();
     for (const apportion_mpi_array& a : arrays)
         facts.push_back({{"bytes_per_unit", a.bytes_per_unit},
@@ -34,51 +35,50 @@ json array_facts(const apportion::Post::Arrays& arrays) {
 
 apportion_mpi_load::apportion_mpi_load(const apportion_load_options* given, const apportion_mpi_array* arrays,
                                        unsigned count)
-    : world_(apportion::World::get()), post_(apportion::running_post()) {
+    : world_(World::get()), post_(running_post()) {
     std::string problem;
-    const apportion_load_options options = apportion::options_for_nodes("apportion_mpi_load_create", given, problem);
+    const apportion_load_options options = options_for_nodes("apportion_mpi_load_create", given, problem);
     if (problem.empty() && count > 0 && !arrays)
         problem = "apportion_mpi_load_create: arrays is NULL but count is not 0";
     if (problem.empty()) {
         arrays_.assign(arrays, arrays + count);
-        problem = apportion::why_no_arrays(arrays_, options.units);
+        problem = why_no_arrays(arrays_, options.units);
     }
-    const apportion::NodeFacts facts = apportion::gather_facts(world_, options, array_facts(arrays_), problem);
+    const NodeFacts facts = gather_facts(world_, options, array_facts(arrays_), problem);
     policy_name_ = facts.policy->name;
     called_ = facts.called;
-    name_ = apportion::load_name(options);
+    name_ = load_name(options);
     description_ = facts.load;
     if (world_.rank() == 0) make_policy(*facts.policy);
 
-    const apportion::Units initial =
-        options.initial_block > 0 ? static_cast<apportion::Units>(options.initial_block)
-        : apportion::initial_block_option()
-            ? *apportion::initial_block_option()
-            : apportion::default_initial_block(description_.units, description_.granularity,
-                                               static_cast<int>(std::max<std::int64_t>(1, facts.workers)));
+    const Units initial = options.initial_block > 0 ? static_cast<Units>(options.initial_block)
+                          : initial_block_option()
+                              ? *initial_block_option()
+                              : default_initial_block(description_.units, description_.granularity,
+                                                      static_cast<int>(std::max<std::int64_t>(1, facts.workers)));
     try {
-        part_ = std::make_unique<apportion::NodePart>(options, static_cast<std::uint64_t>(initial), post_);
+        part_ = std::make_unique<NodePart>(options, static_cast<std::uint64_t>(initial), post_);
     } catch (const std::exception& error) {
         problem = error.what();
     }
-    if (const std::string agreed = apportion::agreed_sentence(world_, problem); !agreed.empty()) {
+    if (const std::string agreed = agreed_sentence(world_, problem); !agreed.empty()) {
         part_.reset();
         throw ApiError(ENODEV, agreed);
     }
     find_journey(options);
     if (!facts.policy->reads_profile()) return;
-    description_.recorded = apportion::recorded_times_of_nodes(world_, options);
+    description_.recorded = recorded_times_of_nodes(world_, options);
     if (recovery_) recovery_->recorded(description_.recorded.processors);
 }
 
 /// What the messages of a grant take: to compute it and that it is computed, and as many for its input and its results.
 /// While a node has yet to learn its times, it must not go without grants because it is not needed.
 void apportion_mpi_load::find_journey(const apportion_load_options& options) {
-    const std::vector<std::string> known = world_.gather(apportion::knows_own_times(options) ? "known" : "");
+    const std::vector<std::string> known = world_.gather(knows_own_times(options) ? "known" : "");
     const double limit_s = recovery_ ? recovery_->silence_s() : std::numeric_limits<double>::infinity();
     const auto answer_s = post_.answer_s(world_.rank(), world_.size(), limit_s);
     if (!answer_s)
-        apportion::abort_job(fmt::format(
+        abort_job(fmt::format(
             "no message of StarPU-MPI has come from other nodes for {:g} s, and the job ends; has the program "
             "started StarPU-MPI itself, which apportion_mpi_init does?",
             limit_s));
@@ -88,8 +88,8 @@ void apportion_mpi_load::find_journey(const apportion_load_options& options) {
     home_first_.emplace(*policy_, std::ranges::count(known, "") > 0 ? 0 : journey_s);
 }
 
-void apportion_mpi_load::make_policy(const apportion::PolicyEntry& entry) {
+void apportion_mpi_load::make_policy(const PolicyEntry& entry) {
     policy_ = entry.make();
-    if (const double factor = apportion::stall_factor_option(); factor > 0)
-        recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors.size());
+    if (const double factor = stall_factor_option(); factor > 0)
+        recovery_ = std::make_unique<Recovery>(factor, description_.processors.size());
 }

@@ -13,12 +13,7 @@
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/report.hpp"
 
-using apportion::Event;
-using apportion::GrantOrder;
-using apportion::Grants;
-using apportion::Message;
-using apportion::UnitRange;
-using apportion::Units;
+using namespace apportion;
 
 std::string apportion_mpi_load::run() {
     std::string problem, unable;
@@ -35,12 +30,12 @@ std::string apportion_mpi_load::run() {
         (world_.rank() == 0 ? problem : unable) = error.what();
     }
     try {
-        if (const std::string file = report_file(); !file.empty()) apportion::check_report_file(file);
+        if (const std::string file = report_file(); !file.empty()) check_report_file(file);
         if (world_.rank() == 0) grants_ = std::make_unique<Grants>(description_, *home_first_, recovery_.get());
     } catch (const std::exception& error) {
         problem = error.what();
     }
-    sentence_ = apportion::agreed_sentence(world_, problem);
+    sentence_ = agreed_sentence(world_, problem);
     const bool begun = sentence_.empty();
     begin_us_ = starpu_timing_now();
     if (!begun)
@@ -70,7 +65,7 @@ void apportion_mpi_load::begin_grant(std::int64_t grant, UnitRange range) {
     if (!part_ended_) part_->add(range);
 }
 
-std::vector<apportion::GrantedUnits::Computed> apportion_mpi_load::done_here(const Event& event) {
+std::vector<GrantedUnits::Computed> apportion_mpi_load::done_here(const Event& event) {
     const auto computed = granted_.done(event.units, event.worker, event.seconds);
     for (const auto& [grant, range] : std::exchange(waiting_, {})) begin_grant(grant, range);
     return computed;
@@ -78,8 +73,8 @@ std::vector<apportion::GrantedUnits::Computed> apportion_mpi_load::done_here(con
 
 /// Gives back what nobody here has begun of the units with which a grant ends. `tell` is told how many of the grant's
 /// stay, if not all are computed; returns it when these are.
-std::optional<apportion::GrantedUnits::Computed> apportion_mpi_load::withdraw(
-    std::int64_t grant, UnitRange all, UnitRange wanted, const std::function<void(Units kept)>& tell) {
+std::optional<GrantedUnits::Computed> apportion_mpi_load::withdraw(std::int64_t grant, UnitRange all, UnitRange wanted,
+                                                                   const std::function<void(Units kept)>& tell) {
     if (std::ranges::count(waiting_, grant, &std::pair<std::int64_t, UnitRange>::first) > 0) tell(all.units);
     if (part_ended_ || !granted_.has(grant, all)) return {};
     const Units withdrawn = part_->withdraw(wanted);
@@ -130,7 +125,7 @@ double apportion_mpi_load::silent_at_us() const {
 
 void apportion_mpi_load::end_job_if_silent(int node) const {
     if (starpu_timing_now() < silent_at_us()) return;
-    apportion::abort_job(
+    abort_job(
         fmt::format("{} has not answered for {:g} s: it hangs, and the job ends; a larger "
                     "APPORTION_STALL_FACTOR waits longer",
                     description_.processors[static_cast<std::size_t>(node)].name, recovery_->silence_s()));

@@ -182,15 +182,14 @@ void report_to_file(const std::string& file, const std::string& report) {
 
 }  // namespace apportion
 
-using apportion::together;
-using apportion::World;
+using namespace apportion;
 
 namespace {
 
 std::pair<int, int> rank_and_nodes() {
-    if (!World::runs() && apportion::ended_nodes > 0) return {apportion::ended_rank, apportion::ended_nodes};
+    if (!World::runs() && ended_nodes > 0) return {ended_rank, ended_nodes};
     std::pair<int, int> its{0, 1};
-    apportion::agreed([&] { its = World::rank_and_size(); });
+    agreed([&] { its = World::rank_and_size(); });
     return its;
 }
 
@@ -199,9 +198,8 @@ std::pair<int, int> rank_and_nodes() {
 template <class Load, class Body>
 int together_on(Load* load, const std::string& call, const std::string& given, int error_number, Body&& body) noexcept {
     return together(fmt::format("{} of {}{}", call, load ? load->called() : "NULL", given), [&] {
-        if (!load) throw apportion::ApiError(EINVAL, call + ": the load is NULL; was it created?");
-        if (const std::string sentence = body(*load); !sentence.empty())
-            throw apportion::ApiError(error_number, sentence);
+        if (!load) throw ApiError(EINVAL, call + ": the load is NULL; was it created?");
+        if (const std::string sentence = body(*load); !sentence.empty()) throw ApiError(error_number, sentence);
     });
 }
 
@@ -214,18 +212,18 @@ std::string with(const apportion_mpi_iteration* iteration, const apportion_mpi_d
 extern "C" {
 
 int apportion_mpi_init(starpu_conf* conf) {
-    return together("apportion_mpi_init", [&] { apportion::start(conf); });
+    return together("apportion_mpi_init", [&] { start(conf); });
 }
 
 void apportion_mpi_shutdown(void) {
     // Until all others have come here, too: they are told that this rank ends.
     while (World::runs() && together("apportion_mpi_shutdown", [] {}) == -EINVAL) continue;
     if (World::runs()) {
-        apportion::ended_rank = World::rank_and_size().first;
-        apportion::ended_nodes = World::rank_and_size().second;
+        ended_rank = World::rank_and_size().first;
+        ended_nodes = World::rank_and_size().second;
     }
     World::stop_starpu_mpi();
-    delete std::exchange(apportion::post, nullptr);
+    delete std::exchange(post, nullptr);
     apportion_shutdown();
     World::finish();
 }
@@ -236,18 +234,17 @@ int apportion_mpi_nodes(void) { return rank_and_nodes().second; }
 
 int apportion_mpi_agree(const char* problem) {
     return together("apportion_mpi_agree", [&] {
-        const std::string sentence = apportion::agreed_sentence(World::get(), problem ? problem : "");
-        if (!sentence.empty()) throw apportion::ApiError(ECANCELED, sentence);
+        const std::string sentence = agreed_sentence(World::get(), problem ? problem : "");
+        if (!sentence.empty()) throw ApiError(ECANCELED, sentence);
     });
 }
 
 int apportion_mpi_share(void* data, size_t bytes) {
     const bool missing = !data && bytes > 0;
-    return together(
-        fmt::format("apportion_mpi_share of {}{}", apportion::counted(bytes, "byte"), missing ? " at NULL" : ""), [&] {
-            if (missing) throw apportion::ApiError(EINVAL, "apportion_mpi_share: data is NULL");
-            World::get().share(data, bytes);
-        });
+    return together(fmt::format("apportion_mpi_share of {}{}", counted(bytes, "byte"), missing ? " at NULL" : ""), [&] {
+        if (missing) throw ApiError(EINVAL, "apportion_mpi_share: data is NULL");
+        World::get().share(data, bytes);
+    });
 }
 
 apportion_mpi_load* apportion_mpi_load_create(const apportion_load_options* options, const apportion_mpi_array* arrays,
@@ -296,7 +293,7 @@ int apportion_mpi_iteration_collect(apportion_mpi_iteration* iteration, const ap
 }
 
 void apportion_mpi_iteration_range(apportion_mpi_iteration* iteration, uint64_t* first, uint64_t* units) {
-    const apportion::UnitRange range = iteration ? iteration->range() : apportion::UnitRange{};
+    const UnitRange range = iteration ? iteration->range() : UnitRange{};
     *first = static_cast<uint64_t>(range.first);
     *units = static_cast<uint64_t>(range.units);
 }
@@ -304,12 +301,12 @@ void apportion_mpi_iteration_range(apportion_mpi_iteration* iteration, uint64_t*
 int apportion_mpi_largest(double* values, unsigned count) {
     const bool missing = !values && count > 0;
     return together(fmt::format("apportion_mpi_largest of {} values{}", count, missing ? " at NULL" : ""), [&] {
-        if (missing) throw apportion::ApiError(EINVAL, "apportion_mpi_largest: values is NULL");
+        if (missing) throw ApiError(EINVAL, "apportion_mpi_largest: values is NULL");
         std::string mine(count * sizeof *values, '\0');
         if (count > 0) std::memcpy(mine.data(), values, mine.size());
         for (const std::string& its : World::get().gather(mine)) {
             if (its.size() != mine.size())  // in a simulation, where ranks do not compare what they call
-                throw apportion::ApiError(EINVAL, "apportion_mpi_largest: ranks differ in how many values they give");
+                throw ApiError(EINVAL, "apportion_mpi_largest: ranks differ in how many values they give");
             for (unsigned k = 0; k < count; ++k) {
                 double value = 0;
                 std::memcpy(&value, its.data() + k * sizeof value, sizeof value);
@@ -329,6 +326,6 @@ double apportion_mpi_iteration_seconds(apportion_mpi_iteration* iteration) {
 
 void apportion_mpi_iteration_destroy(apportion_mpi_iteration* iteration) { delete iteration; }
 
-const char* apportion_mpi_error(void) { return apportion::last_error.c_str(); }
+const char* apportion_mpi_error(void) { return last_error.c_str(); }
 
 }  // extern "C"

@@ -19,9 +19,7 @@
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/starpu_environment.hpp"
 
-using apportion::ApiError;
-using apportion::Lock;
-using apportion::Units;
+using namespace apportion;
 
 namespace {
 
@@ -32,39 +30,39 @@ struct UnregisterAtEnd {
     ~UnregisterAtEnd() {
         const bool waits = starpu_worker_get_id() < 0;
         const auto end = waits ? starpu_data_unregister_no_coherency : starpu_data_unregister_submit;
-        for (const apportion::BlockHandle& its : handles) end(its.handle);
+        for (const BlockHandle& its : handles) end(its.handle);
     }
     UnregisterAtEnd(const UnregisterAtEnd&) = delete;
     UnregisterAtEnd& operator=(const UnregisterAtEnd&) = delete;
 
-    std::list<apportion::BlockHandle> handles;
+    std::list<BlockHandle> handles;
 };
 
 }  // namespace
 
 apportion_load::apportion_load(const apportion_load_options* options)
-    : setup_(apportion::set_up(options)), description_(apportion::description_of(setup_)) {
-    policy_name_ = apportion::lasting(apportion::scheduler_of(setup_.sched_ctx));
-    if (const double factor = apportion::stall_factor_option(); factor > 0)
-        recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors.size());
+    : setup_(set_up(options)), description_(description_of(setup_)) {
+    policy_name_ = lasting(scheduler_of(setup_.sched_ctx));
+    if (const double factor = stall_factor_option(); factor > 0)
+        recovery_ = std::make_unique<Recovery>(factor, description_.processors.size());
 }
 
 apportion_load::~apportion_load() {
     const bool waited = finished_;
     if (run_ && description_.open) run_->close();
     int error = 0;
-    const int failed = apportion::guarded([&] { error = wait(); });  // the report could not be written, perhaps
+    const int failed = guarded([&] { error = wait(); });  // the report could not be written, perhaps
     if (failed != 0 || (error != 0 && !waited))
         std::cerr << "apportion_load_destroy without apportion_load_wait: " << apportion_error() << '\n';
     wait_for_all_cancelled();
     UnregisterAtEnd().handles = take_retired();
     kept_.release();
-    apportion::guarded([&] { learning_.load_ends(); });
+    guarded([&] { learning_.load_ends(); });
 }
 
 void apportion_load::choose_policy() {
-    policy_name_ = apportion::lasting(apportion::scheduler_of(setup_.sched_ctx));
-    const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
+    policy_name_ = lasting(scheduler_of(setup_.sched_ctx));
+    const PolicyEntry* entry = find_policy(policy_name_);
     if (entry != policy_entry_ || (entry && !policy_) || (run_ && run_->threw()))
         policy_ = entry ? entry->make() : nullptr;
     policy_entry_ = entry;
@@ -76,8 +74,8 @@ void apportion_load::choose_policy() {
 void apportion_load::begin_learning() {
     learning_begun_ = true;
     const apportion_load_options& o = setup_.options;
-    learning_.begin(apportion::learnt_key(apportion::this_machine(), setup_.profile, o.codelet->name,
-                                          description_.processors, {o.bytes_per_unit, o.bytes_shared}));
+    learning_.begin(learnt_key(this_machine(), setup_.profile, o.codelet->name, description_.processors,
+                               {o.bytes_per_unit, o.bytes_shared}));
     description_.learnt = learning_.known();
     description_.learnt_distribution = learning_.distribution();
     description_.learnt_costs = learning_.unit_costs();
@@ -85,14 +83,14 @@ void apportion_load::begin_learning() {
 
 void apportion_load::look_up_profile() {
     profile_looked_up_ = true;
-    description_.recorded = apportion::find_recorded_times(
+    description_.recorded = find_recorded_times(
         {setup_.profile, setup_.profile_command, description_.units, description_.granularity, description_.processors},
-        apportion::this_machine());
-    if (description_.recorded.none) apportion::take_learnt(description_, learning_.file());
+        this_machine());
+    if (description_.recorded.none) take_learnt(description_, learning_.file());
 }
 
-apportion::RunRecord apportion_load::new_record() const {
-    apportion::RunRecord record;
+RunRecord apportion_load::new_record() const {
+    RunRecord record;
     record.policy = policy_name_;
     record.load = setup_.name;
     record.profile = setup_.profile;
@@ -101,19 +99,19 @@ apportion::RunRecord apportion_load::new_record() const {
     record.granularity = description_.granularity;
     record.run = runs_;
     record.note = setup_.left_out;
-    for (const apportion::Worker& worker : setup_.workers)
+    for (const Worker& worker : setup_.workers)
         record.processors.push_back(
             {worker.processor.name, worker.kind, worker.ids.front(), worker.processor.memory_units, worker.ids.size()});
     return record;
 }
 
-apportion::Run::State apportion_load::state() {
+Run::State apportion_load::state() {
     return {policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_, not_over_};
 }
 
 void apportion_load::make_run() {
     choose_policy();
-    apportion::leave_tasks_unlimited();
+    leave_tasks_unlimited();
     if (starpu_profiling_status_get() != STARPU_PROFILING_ENABLE)
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);  // where the blocks' start and end times come from
     description_.run = ++runs_;
@@ -125,20 +123,19 @@ void apportion_load::make_run() {
     }
     std::erase_if(not_over_, [](const auto& run) { return !run->left_something(); });
     // Not make_shared: an alarm of the watch would keep all of its memory.
-    not_over_.push_back(
-        std::shared_ptr<apportion::Run>(new apportion::Run(setup_, description_, state(), new_record())));
+    not_over_.push_back(std::shared_ptr<Run>(new Run(setup_, description_, state(), new_record())));
     run_ = not_over_.back();
     finished_ = false;
 }
 
-std::shared_ptr<apportion::Run> apportion_load::current_run() const {
+std::shared_ptr<Run> apportion_load::current_run() const {
     const Lock lock(mutex_);
     return run_;
 }
 
 /// Empty: none.
 std::string apportion_load::report_file() const {
-    return setup_.options.unreported != 0 ? std::string() : apportion::report_file_option();
+    return setup_.options.unreported != 0 ? std::string() : report_file_option();
 }
 
 void apportion_load::refuse(int error, const std::string& what, const char* function) const {
@@ -147,12 +144,12 @@ void apportion_load::refuse(int error, const std::string& what, const char* func
 
 void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
-    if (const std::string path = report_file(); !path.empty()) apportion::check_report_file(path);
+    if (const std::string path = report_file(); !path.empty()) check_report_file(path);
     for (std::size_t k = 0; k < setup_.uses.size(); ++k)
-        if (const char* why = apportion::why_not_acquired(setup_.uses[k]))
+        if (const char* why = why_not_acquired(setup_.uses[k]))
             refuse(EINVAL, fmt::format(": the handle of options.uses[{}] {}", k, why));
-    std::shared_ptr<apportion::Run> run;
-    std::vector<std::shared_ptr<apportion::Run>> earlier_runs;
+    std::shared_ptr<Run> run;
+    std::vector<std::shared_ptr<Run>> earlier_runs;
     {
         UnregisterAtEnd retired;
         const Lock lock(mutex_);
@@ -161,7 +158,7 @@ void apportion_load::submit() {
         if (releasing_) refuse(EBUSY, " is being released");
         if (!starpu_is_initialized())
             refuse(ENODEV, ": StarPU is not running any more; the load was made before it ended, so make another one");
-        if (std::ranges::none_of(setup_.workers, [&](const apportion::Worker& worker) {
+        if (std::ranges::none_of(setup_.workers, [&](const Worker& worker) {
                 return starpu_sched_ctx_contains_worker(worker.ids.front(), setup_.sched_ctx) != 0;
             }))
             refuse(ENODEV, ": none of its workers is in its scheduling context any more; was it deleted?");
@@ -190,44 +187,41 @@ void apportion_load::submit() {
 }
 
 /// Of an open load, in whole granules.
-apportion::UnitRange apportion_load::checked_range(const char* function, std::uint64_t first,
-                                                   std::uint64_t units) const {
+UnitRange apportion_load::checked_range(const char* function, std::uint64_t first, std::uint64_t units) const {
     refuse_while_filling(function);
     const auto most = static_cast<std::uint64_t>(description_.units), granule = setup_.options.granularity;
     if (!description_.open)
         throw ApiError(EINVAL, "{}: load '{}' is not open, see options.open", function, setup_.name);
     if (first > most || units > most - first)
         throw ApiError(EINVAL, "{}: load '{}' has {}, and not {} from unit {} on", function, setup_.name,
-                       apportion::counted(most, "unit"), units, first);
+                       counted(most, "unit"), units, first);
     const auto is_boundary = [&](std::uint64_t unit) { return unit % granule == 0 || unit == most; };
     if (!is_boundary(first) || !is_boundary(first + units))
         throw ApiError(EINVAL, "{}: {} from unit {} on {} no multiples of the granularity of load '{}', {}", function,
-                       apportion::counted(units, "unit"), first, apportion::is_or_are(units), setup_.name, granule);
+                       counted(units, "unit"), first, is_or_are(units), setup_.name, granule);
     return {static_cast<Units>(first), static_cast<Units>(units)};
 }
 
 void apportion_load::add(std::uint64_t first, std::uint64_t units) {
     constexpr const char* kAdd = "apportion_load_add: ";
-    const apportion::UnitRange range = checked_range("apportion_load_add", first, units);
-    const std::shared_ptr<apportion::Run> run = current_run();
-    using Answer = apportion::Run::Answer;
+    const UnitRange range = checked_range("apportion_load_add", first, units);
+    const std::shared_ptr<Run> run = current_run();
+    using Answer = Run::Answer;
     const Answer answer = run ? run->add(range) : Answer::closed;
     if (answer == Answer::closed) refuse(EPIPE, run ? " is closed" : " was not submitted", kAdd);
     if (answer == Answer::there)
-        refuse(EINVAL,
-               fmt::format(" still computes some of {} from unit {} on", apportion::counted(units, "unit"), first),
-               kAdd);
+        refuse(EINVAL, fmt::format(" still computes some of {} from unit {} on", counted(units, "unit"), first), kAdd);
 }
 
 std::uint64_t apportion_load::withdraw(std::uint64_t first, std::uint64_t units) {
-    const apportion::UnitRange range = checked_range("apportion_load_withdraw", first, units);
-    const std::shared_ptr<apportion::Run> run = current_run();
+    const UnitRange range = checked_range("apportion_load_withdraw", first, units);
+    const std::shared_ptr<Run> run = current_run();
     return run ? static_cast<std::uint64_t>(run->withdraw(range)) : 0;
 }
 
 void apportion_load::close() {
     refuse_while_filling("apportion_load_close");
-    const std::shared_ptr<apportion::Run> run = current_run();
+    const std::shared_ptr<Run> run = current_run();
     if (!description_.open || !run)
         refuse(EINVAL, run ? " is not open, see options.open" : " was not submitted", "apportion_load_close: ");
     run->close();
@@ -235,7 +229,7 @@ void apportion_load::close() {
 
 int apportion_load::wait() {
     refuse_while_filling("apportion_load_wait");
-    const std::shared_ptr<apportion::Run> run = current_run();
+    const std::shared_ptr<Run> run = current_run();
     if (!run) return 0;
     run->wait();
     try {
@@ -249,15 +243,15 @@ int apportion_load::wait() {
     } catch (const std::exception&) {
         if (run->error() == 0) throw;  // else that is what matters
     }
-    if (run->error() != 0) apportion::set_error(run->sentence());
+    if (run->error() != 0) set_error(run->sentence());
     return run->error();
 }
 
 /// The last run is complete: its report is made, while the policy still is as it left it.
 void apportion_load::finish(const Lock&) {
     if (finished_) return;
-    const apportion::PolicyReport by_policy = policy_ ? policy_->report() : apportion::PolicyReport{};
-    report_ = apportion::report_json(run_->record(), by_policy, apportion::trace_option());
+    const PolicyReport by_policy = policy_ ? policy_->report() : PolicyReport{};
+    report_ = report_json(run_->record(), by_policy, trace_option());
     written_ = false;
     finished_ = true;
     seconds_ = run_->record().makespan_s;
@@ -268,12 +262,12 @@ void apportion_load::finish(const Lock&) {
 void apportion_load::write_report(const Lock& lock) {
     if (run_ && !run_->on()) finish(lock);
     const bool written = std::exchange(written_, true);
-    if (const std::string path = report_file(); !path.empty() && !written) apportion::append_report(path, report_);
+    if (const std::string path = report_file(); !path.empty() && !written) append_report(path, report_);
 }
 
 /// And for data on their way from devices that hung.
 void apportion_load::wait_for_all_cancelled() {
-    std::vector<std::shared_ptr<apportion::Run>> runs;
+    std::vector<std::shared_ptr<Run>> runs;
     {
         const Lock lock(mutex_);
         runs = not_over_;
@@ -282,9 +276,9 @@ void apportion_load::wait_for_all_cancelled() {
     if (!runs.empty()) runs.back()->wait_for_data_left_behind();
 }
 
-std::list<apportion::BlockHandle> apportion_load::take_retired() {
+std::list<BlockHandle> apportion_load::take_retired() {
     if (run_ && run_->left_data_behind()) return {};  // its run changes them still
-    const apportion::Run::State left_to = state();
+    const Run::State left_to = state();
     for (const auto& run : not_over_) run->give_data_to(left_to);
     return kept_.take_retired();
 }
@@ -292,7 +286,7 @@ std::list<apportion::BlockHandle> apportion_load::take_retired() {
 void apportion_load::release_kept() {
     wait();
     wait_for_all_cancelled();
-    apportion::KeptData kept;
+    KeptData kept;
     {
         UnregisterAtEnd retired;
         const Lock lock(mutex_);

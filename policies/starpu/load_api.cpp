@@ -9,37 +9,37 @@
 #include "policies/starpu/load.hpp"
 #include "policies/starpu/load_options.hpp"
 
+using namespace apportion;
+
 namespace {
 
 /// A load that was not created is an error of the caller, and no crash.
 apportion_load& existing(apportion_load* load, const char* function) {
-    if (!load) throw apportion::ApiError(EINVAL, "{}: the load is NULL; was it created?", function);
+    if (!load) throw ApiError(EINVAL, "{}: the load is NULL; was it created?", function);
     return *load;
 }
 
 }  // namespace
 
 void apportion_load::refuse_while_filling(const char* function) const {
-    if (apportion::Run::filling(setup_))
-        throw apportion::ApiError(EDEADLK, "{}: called from the fill function of load '{}' itself", function,
-                                  setup_.name);
+    if (Run::filling(setup_))
+        throw ApiError(EDEADLK, "{}: called from the fill function of load '{}' itself", function, setup_.name);
 }
 
 void apportion_load::refuse_waiting_worker(const char* function) const {
     refuse_while_filling(function);
-    const apportion::Lock lock(mutex_);
+    const Lock lock(mutex_);
     if (starpu_worker_get_id() >= 0 && !finished_ && run_->on())
-        throw apportion::ApiError(
-            EDEADLK,
-            "{}: called on a StarPU worker while load '{}' runs, which may need that worker; call "
-            "it in a thread of the program's own",
-            function, setup_.name);
+        throw ApiError(EDEADLK,
+                       "{}: called on a StarPU worker while load '{}' runs, which may need that worker; call "
+                       "it in a thread of the program's own",
+                       function, setup_.name);
 }
 
 void apportion_load::refuse_worker(const char* function) const {
     refuse_while_filling(function);
     if (starpu_worker_get_id() >= 0 && has_data())
-        throw apportion::ApiError(
+        throw ApiError(
             EDEADLK,
             "{}: called on a StarPU worker, where StarPU unregisters no data; call it in a thread of the program's own",
             function);
@@ -48,10 +48,10 @@ void apportion_load::refuse_worker(const char* function) const {
 extern "C" {
 
 int apportion_load_options_init_size(apportion_load_options* options, std::size_t size) {
-    return apportion::guarded([&] {
-        if (!options) throw apportion::ApiError(EINVAL, "apportion_load_options_init: options is NULL");
-        if (const std::string why = apportion::why_no_size(size); !why.empty())
-            throw apportion::ApiError(EINVAL, "apportion_load_options_init: " + why);
+    return guarded([&] {
+        if (!options) throw ApiError(EINVAL, "apportion_load_options_init: options is NULL");
+        if (const std::string why = why_no_size(size); !why.empty())
+            throw ApiError(EINVAL, "apportion_load_options_init: " + why);
         std::memset(options, 0, size);
         options->size = size;
         if (size > offsetof(apportion_load_options, sched_ctx)) options->sched_ctx = -1;
@@ -60,32 +60,32 @@ int apportion_load_options_init_size(apportion_load_options* options, std::size_
 
 apportion_load* apportion_load_create(const apportion_load_options* options) {
     apportion_load* load = nullptr;
-    if (const int error = apportion::guarded([&] { load = new apportion_load(options); })) errno = -error;
+    if (const int error = guarded([&] { load = new apportion_load(options); })) errno = -error;
     return load;
 }
 
 int apportion_load_submit(apportion_load* load) {
-    return apportion::guarded([&] { existing(load, "apportion_load_submit").submit(); });
+    return guarded([&] { existing(load, "apportion_load_submit").submit(); });
 }
 
 int apportion_load_add(apportion_load* load, uint64_t first, uint64_t units) {
-    return apportion::guarded([&] { existing(load, "apportion_load_add").add(first, units); });
+    return guarded([&] { existing(load, "apportion_load_add").add(first, units); });
 }
 
 int apportion_load_withdraw(apportion_load* load, uint64_t first, uint64_t units, uint64_t* withdrawn) {
-    return apportion::guarded([&] {
-        if (!withdrawn) throw apportion::ApiError(EINVAL, "apportion_load_withdraw: withdrawn is NULL");
+    return guarded([&] {
+        if (!withdrawn) throw ApiError(EINVAL, "apportion_load_withdraw: withdrawn is NULL");
         *withdrawn = existing(load, "apportion_load_withdraw").withdraw(first, units);
     });
 }
 
 int apportion_load_close(apportion_load* load) {
-    return apportion::guarded([&] { existing(load, "apportion_load_close").close(); });
+    return guarded([&] { existing(load, "apportion_load_close").close(); });
 }
 
 int apportion_load_wait(apportion_load* load) {
     int status = 0;
-    const int failed = apportion::guarded([&] {
+    const int failed = guarded([&] {
         existing(load, "apportion_load_wait").refuse_waiting_worker("apportion_load_wait");
         status = load->wait();
     });
@@ -93,14 +93,14 @@ int apportion_load_wait(apportion_load* load) {
 }
 
 int apportion_load_release(apportion_load* load) {
-    return apportion::guarded([&] {
+    return guarded([&] {
         existing(load, "apportion_load_release").refuse_worker("apportion_load_release");
         load->release_kept();
     });
 }
 
 void apportion_load_destroy(apportion_load* load) {
-    apportion::guarded([&] {
+    guarded([&] {
         if (load) load->refuse_worker("apportion_load_destroy");
         delete load;
     });
@@ -108,23 +108,23 @@ void apportion_load_destroy(apportion_load* load) {
 
 const char* apportion_load_report(apportion_load* load) {
     const char* json = "{}";
-    apportion::guarded([&] { json = existing(load, "apportion_load_report").report(); });
+    guarded([&] { json = existing(load, "apportion_load_report").report(); });
     return json;
 }
 
 int apportion_block_failed(const char* why) {
-    return apportion::guarded([&] { apportion::Run::current_block_failed(why); });
+    return guarded([&] { Run::current_block_failed(why); });
 }
 
 double apportion_load_seconds(apportion_load* load) {
     double seconds = 0;
-    apportion::guarded([&] { seconds = existing(load, "apportion_load_seconds").seconds(); });
+    guarded([&] { seconds = existing(load, "apportion_load_seconds").seconds(); });
     return seconds;
 }
 
 const char* apportion_load_policy(apportion_load* load) {
     const char* name = "none";
-    apportion::guarded([&] { name = existing(load, "apportion_load_policy").policy_name(); });
+    guarded([&] { name = existing(load, "apportion_load_policy").policy_name(); });
     return name;
 }
 
