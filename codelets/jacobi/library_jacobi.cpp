@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <cblas.h>
-#include <fmt/format.h>
 
 #include <Eigen/Sparse>
 

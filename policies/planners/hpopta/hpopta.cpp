@@ -2,7 +2,6 @@
 #include "policies/planners/hpopta/hpopta.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 
