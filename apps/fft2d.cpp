@@ -52,22 +52,21 @@ void check(const Fft2dOptions& options) {
     check_output(options.out_file);
 }
 
-Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& options, FftPlanning planning) {
+Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& options) {
     const StarpuSession session;
     std::optional<Peer> peer;
     if (!options.common.peer.empty()) {
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
-        peer = Peer{"FFTW, one plan, " + counted(threads, "thread"), fft2d_by_one_call(problem, threads, planning)};
+        peer = Peer{"FFTW, one plan, " + counted(threads, "thread"), fft2d_by_one_call(problem, threads)};
     }
-    const auto rows = make_fft2d_pass(problem, Fft2dPass::rows, planning);
-    const auto columns = make_fft2d_pass(problem, Fft2dPass::columns, planning);
+    const auto rows = make_fft2d_pass(problem, Fft2dPass::rows);
+    const auto columns = make_fft2d_pass(problem, Fft2dPass::columns);
     Workload* const passes[] = {rows.get(), columns.get()};
     return run_loads(passes, options.common, peer);
 }
 
 int transform(const Fft2dOptions& options) {
     Nodes::here().agreed([&] { check(options); });
-    const FftPlanning planning = fft_planning_variable();
     struct Shape {
         ElementType type;
         std::size_t rows, columns;
@@ -78,7 +77,7 @@ int transform(const Fft2dOptions& options) {
             return Shape{p.input.type(), p.rows(), p.columns()};
         },
         [&](const Shape& s) { return fft2d_problem(Matrix(s.type, s.columns, s.rows), options.inverse); }));
-    const Outcome outcome = run(problem, options, planning);
+    const Outcome outcome = run(problem, options);
     const std::size_t m = problem->rows(), n = problem->columns();
     if (is_to_be_written(outcome, options.out_file)) write_npy_rows(options.out_file, problem->output, {m, n});
 

@@ -108,7 +108,6 @@ const EnvironmentVariable kVariables[] = {
      "0 | number >= 1", "50", check_stall_factor},
     {"APPORTION_HANDICAP", "CPU workers of bundled applications that repeat their arithmetic, for tests",
      "worker=factor[,worker=factor]", "none", check_handicap},
-    {"APPORTION_FFT_PLANNING", "FFTW's effort for plans of fft2d", "estimate | measure", "measure", check_nothing},
     {"APPORTION_PLATFORM", "platform file of the simulated machine", "file name", "none", check_nothing},
     {"APPORTION_CHARGE_PLANNING",
      "1: on a simulated machine, what decisions take on this one is a part of the run; times are not the same twice "

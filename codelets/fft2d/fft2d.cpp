@@ -120,7 +120,7 @@ std::unique_ptr<Workload> make_fft2d(const WorkloadOptions& options) {
     const std::vector<std::uint64_t> size = options.sizes(2);
     return make_fft2d_pass(
         std::make_shared<Fft2dProblem>(random_fft2d(ElementType::complex128, size[0], size[1], options.seed)),
-        Fft2dPass::rows, fft_planning_variable());
+        Fft2dPass::rows);
 }
 
 }  // namespace apportion

@@ -15,7 +15,7 @@
 
 #include "codelets/common/codelet.hpp"
 #include "codelets/common/matrix.hpp"
-#include "codelets/fft2d/fft_planning.hpp"
+#include "codelets/fft2d/fft_rows.hpp"
 
 namespace apportion {
 
@@ -43,9 +43,10 @@ enum class Fft2dPass { rows, columns };
 
 /// One pass; FFTW's plans are made here. verify() of the first pass compares `middle` with FFTW's transforms of the
 /// rows, that of the second `output` with verify_fft2d(). One workload of each pass may exist at a time.
-std::unique_ptr<Workload> make_fft2d_pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, FftPlanning planning);
+std::unique_ptr<Workload> make_fft2d_pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass,
+                                          FftPlanning planning = FftPlanning::measure);
 
-/// The first pass over an M x N matrix of complex128, with the planning of APPORTION_FFT_PLANNING.
+/// The first pass over an M x N matrix of complex128.
 std::unique_ptr<Workload> make_fft2d(const WorkloadOptions& options);
 
 /// Compares problem.output with one plan of FFTW for the whole matrix. The error is the largest of any element
@@ -58,6 +59,6 @@ Verification verify_fft2d_rows(const Fft2dProblem& problem);
 /// The transform of the whole matrix by one call of FFTW on `threads` threads, planned here and run by the result: the
 /// peer that blocks are measured against. Does not divide by MN.
 std::function<void()> fft2d_by_one_call(const std::shared_ptr<Fft2dProblem>& problem, int threads,
-                                        FftPlanning planning);
+                                        FftPlanning planning = FftPlanning::measure);
 
 }  // namespace apportion

@@ -18,9 +18,14 @@
 #include <string>
 
 #include "codelets/common/matrix.hpp"
-#include "codelets/fft2d/fft_planning.hpp"
 
 namespace apportion {
+
+/// How much effort FFTW spends on plans.
+enum class FftPlanning {
+    estimate,  ///< plans by a heuristic, in microseconds
+    measure    ///< times several plans, in seconds at most for rows of ordinary length
+};
 
 class FftRows {
   public:

@@ -7,7 +7,7 @@
 
 #include <complex>
 
-#include "codelets/fft2d/fft_planning.hpp"
+#include "codelets/fft2d/fft_rows.hpp"
 
 namespace apportion {
 
