@@ -42,6 +42,8 @@
 
 namespace apportion {
 
+inline constexpr Units kMostSteps = 2048;  ///< of a load
+
 /// How one processor runs a share.
 struct ShareRun {
     double seconds = std::numeric_limits<double>::infinity();  ///< infinite: it cannot
