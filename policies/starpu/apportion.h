@@ -213,17 +213,18 @@ int apportion_load_add(struct apportion_load* load, uint64_t first, uint64_t uni
 
 /** Takes back units of an open load that were handed over: those with which the range ends, as far as no worker has
  *  been given them. `withdrawn` becomes their number; they may be handed over again. None are of a load that does not
- *  run, nor under StarPU's schedulers. -EINVAL: the load is not open, or has no such units, or
- *  they are no multiples of the granularity. */
+ *  run, nor under StarPU's schedulers. -EINVAL: the load is not open, or has no such units, or they are no multiples of
+ *  the granularity. */
 int apportion_load_withdraw(struct apportion_load* load, uint64_t first, uint64_t units, uint64_t* withdrawn);
 
-/** No more units of this submission come: it ends when all that were handed over are computed. */
+/** No more units of this submission come: it ends when all that were handed over are computed. To close it again changes
+ *  nothing. -EINVAL: the load is not open, or was never submitted. */
 int apportion_load_close(struct apportion_load* load);
 
 /** Waits until every unit is computed and all results are in main memory: those of the blocks' own data (except
  *  with APPORTION_KEEP) and those of the application's handles that tasks wrote, reductions (STARPU_REDUX)
  *  included; of these no device keeps a copy, so that the program may change them. Returns 0 or the error that ended
- *  the load.
+ *  the load; 0 also where nothing was submitted.
  *
  *  Under a policy of Apportion, when all units are handed out and a block on a device takes much longer than
  *  expected, idle workers compute its units as well, and the first result counts; `fill` is called for them again. A
