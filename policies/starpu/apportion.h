@@ -217,8 +217,8 @@ int apportion_load_add(struct apportion_load* load, uint64_t first, uint64_t uni
  *  the granularity. */
 int apportion_load_withdraw(struct apportion_load* load, uint64_t first, uint64_t units, uint64_t* withdrawn);
 
-/** No more units of this submission come: it ends when all that were handed over are computed. To close it again changes
- *  nothing. -EINVAL: the load is not open, or was never submitted. */
+/** No more units of this submission come: it ends when all that were handed over are computed. To close it again
+ * changes nothing. -EINVAL: the load is not open, or was never submitted. */
 int apportion_load_close(struct apportion_load* load);
 
 /** Waits until every unit is computed and all results are in main memory: those of the blocks' own data (except

@@ -76,6 +76,7 @@ void check_platform(const Platform& platform) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const apportion::Folder folder;
     write_files(folder.path(), std::string(reinterpret_cast<const char*>(data), size));
