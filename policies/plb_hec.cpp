@@ -60,6 +60,7 @@ class PlbHecImproved final : public Policy {
         trial_ = false;
         const Units units = next_units(processor, now_s, progress);
         if (idle) plan_.answered(processor, units);
+        if (answered_trial() && units > 0) unlike_.tries(processor);
         return units;
     }
 
@@ -147,6 +148,11 @@ class PlbHecImproved final : public Policy {
             return idle && !unlike_.outlasts_others(processor, unit_s, now_s, progress) ? first : 0;
         }
         if (!idle && !tells_larger(processor)) return 0;
+        if (idle && !at(processor).own_memory && unlike_.doubts_trial(processor)) {
+            plan_.outdate();
+            trial_ = true;
+            return plan_.first_units(processor);
+        }
 
         plan(now_s, progress);
         if (idle && plan_.share(processor) < granule() && plan_.some_unshared()) {

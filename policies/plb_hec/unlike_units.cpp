@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "policies/shared/adaptive_factoring.hpp"
 #include "policies/shared/block_costs.hpp"
@@ -87,6 +88,8 @@ void UnlikeUnits::finished(const FinishedBlock& block, double promised_s) {
         if (!lane.of_size.empty()) lane.deviations.push_back(lane.deviation(sample));
         if (lane.deviations.size() > kLatest) lane.deviations.pop_front();
         judge();
+        lane.add_trial(sample);
+        judge_trials();
     }
     lane.add(sample);
     of_kind_[kind(block.processor)].add(1, {1, sample.work, sample.seconds});
@@ -127,6 +130,26 @@ void UnlikeUnits::judge() {
     if (judged > 1 && blocks >= kFewest && 2 * std::max(longer, shorter) > judged) found_ = true;
 }
 
+void UnlikeUnits::Lane::add_trial(const Sample& sample) {
+    if (std::exchange(on_trial, false)) {
+        ++trials;
+        trial = sample;
+    } else if (trials > 0 && sample.units > trial.units) {
+        larger_s = std::min(larger_s, sample.kernel_s);
+    }
+}
+
+bool UnlikeUnits::Lane::trial_exceeds_larger() const { return trial.kernel_s > kContradicted * larger_s; }
+
+/// The last units are dear where most of those say so that tried twice, two at least if there are two cores.
+void UnlikeUnits::judge_trials() {
+    const auto tried_twice = std::ranges::count(lanes_, 2, &Lane::trials);
+    const auto dear =
+        std::ranges::count_if(lanes_, [](const Lane& lane) { return lane.trials == 2 && lane.trial_exceeds_larger(); });
+    const auto cores = std::ranges::count(processors_, false, &Processor::own_memory);
+    if (2 * dear > tried_twice && dear >= std::min<std::ptrdiff_t>(2, cores)) found_ = true;
+}
+
 void UnlikeUnits::Lane::add(const Sample& sample) {
     last.push_back(sample);
     if (last.size() > kBlocks) last.pop_front();
@@ -144,7 +167,9 @@ void UnlikeUnits::Lane::begin() {
     last.clear();
     deviations.clear();
     of_size.clear();
-    lost = false;
+    lost = on_trial = false;
+    trials = 0;
+    larger_s = std::numeric_limits<double>::infinity();
 }
 
 double UnlikeUnits::Lane::missing() const {

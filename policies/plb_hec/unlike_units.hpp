@@ -16,6 +16,7 @@
 
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -38,6 +39,11 @@ class UnlikeUnits {
     double insured(int processor, double block, double fixed_s,
                    const std::function<double(int processor, Units units)>& by_size_s) const;
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }
+    /// The processor's next block is a trial, of the last units.
+    void tries(int processor) { at(processor).on_trial = true; }
+    /// Whether its only trial took clearly longer than a larger block since: it warmed up, or the last units are dear.
+    /// Another one tells, as nothing warms up twice.
+    bool doubts_trial(int processor) const { return at(processor).trials == 1 && at(processor).trial_exceeds_larger(); }
 
     bool found() const { return found_; }
     /// What the run that has ended leaves to other processes.
@@ -67,8 +73,14 @@ class UnlikeUnits {
         std::map<int, Sample> of_size;  ///< the last one, by the exponent of its units
         std::deque<int> deviations;     ///< of the latest blocks: 1, longer than earlier ones admit, 0, -1, shorter
         bool lost = false;
+        bool on_trial = false;
+        int trials = 0;                                             ///< of this run
+        Sample trial;                                               ///< the last one
+        double larger_s = std::numeric_limits<double>::infinity();  ///< of a larger block after the first, at least
 
         void begin();
+        void add_trial(const Sample& sample);
+        bool trial_exceeds_larger() const;
         void add(const Sample& sample);
         bool measured() const { return !last.empty() || before.work > 0; }
         int deviation(const Sample& sample) const;
@@ -92,6 +104,7 @@ class UnlikeUnits {
     int kind(int processor) const { return processors_[static_cast<std::size_t>(processor)].kind; }
 
     void judge();
+    void judge_trials();
     double unit_s(int processor) const;
     bool overdue(int processor, double now_s, const Progress& progress) const;
     double free_s(int processor, double now_s, const Progress& progress) const;

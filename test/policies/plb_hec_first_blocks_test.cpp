@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
@@ -202,5 +203,36 @@ TEST_CASE("dear units behind many cheap ones are in several blocks of a first ru
         const FakeRun result = run(platform, *improved(), platform.load(kUnits));
         INFO(cores << " cores: " << result.makespan_s << " s, blocks " << result.blocks.size());
         CHECK(result.makespan_s < 1.2 * before.back() / (1e4 * cores));
+    }
+}
+
+TEST_CASE(
+    "a core tries twice where its first block took longer than a larger one") {
+    constexpr Units kUnits = 400'000;
+    FakePlatform platform = cards_and_cores(1e-3, 1e-3);
+    platform.stall_factor = 50;
+    SECTION("units cost the more, the later they are") {
+        platform.work = [](Units first, Units units) {
+            const auto until = [](Units unit) { return std::pow(static_cast<double>(unit), 2) / kUnits; };
+            return until(first + units) - until(first);
+        };
+        const auto policy = improved();
+        const FakeRun result = run(platform, *policy, platform.load(kUnits));
+        CHECK(result.done);
+        CHECK(result.trials > 5);
+        CHECK_THAT(policy->report().note, ContainsSubstring("units unlike"));
+        CHECK(result.makespan_s < 1.3 * platform.lower_bound_s(kUnits));
+    }
+    SECTION("each core's first block takes ten times as long") {
+        for (FakeWorker& worker : platform.workers)
+            if (worker.link < 0)
+                worker.takes = [first = true](double, double seconds) mutable {
+                    return std::exchange(first, false) ? 0.05 : seconds;
+                };
+        const auto policy = improved();
+        const FakeRun result = run(platform, *policy, platform.load(kUnits));
+        CHECK(result.done);
+        CHECK(policy->report().note == "");
+        CHECK(result.makespan_s < 1.1 * platform.lower_bound_s(kUnits));
     }
 }
