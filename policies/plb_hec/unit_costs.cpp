@@ -15,6 +15,16 @@ constexpr double kUnlike = 1.5;       // blocks took so many times more or less 
 constexpr double kEarlierRuns = 0.5;  // what an earlier run counts beside the one after it
 constexpr Units kMostPieces = 1024;   // that are kept: with more blocks, a run learns by itself
 
+/// Of differences, a weighted mean.
+struct Pull {
+    double pairs = 0, weight = 0, sum = 0;
+
+    void add(double count, double difference, double its_weight) {
+        pairs += count, weight += its_weight, sum += its_weight * difference;
+    }
+    double mean() const { return sum / weight; }
+};
+
 double error(double seconds, double expected_s) { return std::abs(std::log(seconds / expected_s)); }
 
 }  // namespace
@@ -74,8 +84,12 @@ bool UnitCosts::conclude(bool found, const std::function<double(int, Units)>& by
         if (known()) of_places += block.seconds * error(block.seconds, unit_s * work(block.first, block.units));
     }
     const bool places_tell = !known() || of_places < of_sizes;
+    std::ranges::sort(blocks_, {}, &BlockOfRun::first);
+    if (!known()) learn_costs(speeds_by_neighbours());
     learn_speeds();
-    learn_costs();
+    std::vector<double> units_s;
+    for (std::size_t p = 0; p < kinds_.size(); ++p) units_s.push_back(unit_s(static_cast<int>(p)));
+    learn_costs(units_s);
     blocks_.clear();
     return places_tell && (found || of_sizes > all_s * error(kUnlike, 1));
 }
@@ -101,9 +115,53 @@ void UnitCosts::learn_speeds() {
     }
 }
 
+/// Seconds of a unit, alike for all processors, while nobody knows what units cost. A processor's mean tells its units
+/// as well as its speed; but units beside each other cost about the same, whoever computes them.
+std::vector<double> UnitCosts::speeds_by_neighbours() const {
+    constexpr int kMostSweeps = 100;
+    constexpr double kSettled = 1e-3;
+    constexpr double kSame =
+        0.1;  // what neighbours differ by that cost the same; one step must not count as all others
+    std::vector<BlockSums> sums(kinds_.size());
+    std::vector<double> logs, of_blocks;
+    for (const BlockOfRun& block : blocks_) {
+        const auto units = static_cast<double>(block.units);
+        sums[static_cast<std::size_t>(block.processor)].add(1, {1, units, block.seconds});
+        of_blocks.push_back(std::log(block.seconds / units));
+    }
+    for (const BlockSums& its : sums) logs.push_back(its.work > 0 ? std::log(its.unit_s()) : 0);
+    double most = 1;
+    for (int sweep = 0; sweep < kMostSweeps && most > kSettled; ++sweep) {
+        std::vector<Pull> pulls(logs.size());
+        std::map<int, Pull> kinds;
+        for (std::size_t k = 1; k < blocks_.size(); ++k) {
+            const auto p = static_cast<std::size_t>(blocks_[k - 1].processor);
+            const auto q = static_cast<std::size_t>(blocks_[k].processor);
+            if (p == q) continue;
+            const double off = of_blocks[k] - of_blocks[k - 1] - (logs[q] - logs[p]);
+            const double weight = std::min(blocks_[k - 1].seconds, blocks_[k].seconds) / std::max(std::abs(off), kSame);
+            pulls[q].add(1, off, weight);
+            pulls[p].add(1, -off, weight);
+        }
+        for (std::size_t p = 0; p < logs.size(); ++p)
+            if (pulls[p].pairs > 0) kinds[kinds_[p]].add(pulls[p].pairs, logs[p], pulls[p].weight);
+        most = 0;
+        for (std::size_t p = 0; p < logs.size(); ++p) {
+            Pull& its = pulls[p];
+            if (!(its.pairs > 0)) continue;
+            const double missing = std::max(0.0, kBlocks - its.pairs) / its.pairs;
+            its.add(0, kinds[kinds_[p]].mean() - logs[p], missing * its.weight);
+            const double change = its.mean() / 2;
+            logs[p] += change;
+            most = std::max(most, std::abs(change));
+        }
+    }
+    for (double& its : logs) its = std::exp(its);
+    return logs;
+}
+
 /// As this run and those before tell: the geometric mean of both.
-void UnitCosts::learn_costs() {
-    std::ranges::sort(blocks_, {}, &BlockOfRun::first);
+void UnitCosts::learn_costs(const std::vector<double>& units_s) {
     std::vector<Piece> pieces;
     Units next = 0;
     const auto add = [&](Units first, Units units, double its_work) {
@@ -113,7 +171,8 @@ void UnitCosts::learn_costs() {
     for (const BlockOfRun& block : blocks_) {
         if (block.first < next) continue;
         if (block.first > next) add(next, block.first - next, work(next, block.first - next));
-        const double now = block.seconds / unit_s(block.processor), before = work(block.first, block.units);
+        const double now = block.seconds / units_s[static_cast<std::size_t>(block.processor)];
+        const double before = work(block.first, block.units);
         add(block.first, block.units, known() ? std::sqrt(now * before) : now);
     }
     if (next < units_) add(next, units_ - next, work(next, units_ - next));

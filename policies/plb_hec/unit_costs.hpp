@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What units cost by their place in the load, relative to each other, as the runs before tell: what each block took
-// over what its processor takes for as many average units. Either is known only with the other, so that they are
-// estimated in turn, run by run: processors by blocks whose units others had computed before.
+// over what its processor takes for as many average units. Either is known only with the other: processors by
+// neighbouring blocks in the first run, and by what the runs before tell of their units in every other one.
 #pragma once
 
 #include <functional>
@@ -33,6 +33,8 @@ class UnitCosts {
     /// `by_size_s`: what such a block should take; 0: unknown.
     bool conclude(bool found, const std::function<double(int processor, Units units)>& by_size_s);
 
+    /// Its blocks, those of the last run in full.
+    const BlockSums& of_processor(std::size_t processor) const { return of_processor_[processor]; }
     bool known() const { return !pieces_.empty(); }
     /// What these units cost, in average ones; as many as they are while nothing is known.
     double work(Units first, Units units) const;
@@ -56,7 +58,9 @@ class UnitCosts {
     double unit_at(double work) const;
     double unit_s(int processor) const;
     void learn_speeds();
-    void learn_costs();
+    std::vector<double> speeds_by_neighbours() const;
+    /// `units_s`: what an average unit takes each processor.
+    void learn_costs(const std::vector<double>& units_s);
     void set(std::vector<Piece> pieces);
 
     Units units_ = 0;

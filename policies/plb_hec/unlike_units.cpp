@@ -36,16 +36,28 @@ void UnlikeUnits::begin(const LoadDescription& load, const std::function<double(
         lanes_.resize(processors_.size());
         costs_.reset(load);
         found_ = costs_.begin_as_learnt(load.learnt_costs);
-        for (std::size_t p = 0; found_ && p < lanes_.size(); ++p) {
-            lanes_[p].before = load.learnt_costs.processors[p];
-            of_kind_[processors_[p].kind].add(1, lanes_[p].before);
-        }
+        for (std::size_t p = 0; found_ && p < lanes_.size(); ++p) lanes_[p].before = load.learnt_costs.processors[p];
     } else {
-        found_ = costs_.conclude(found_, by_size_s);
+        UnitCosts concluded = costs_;
+        found_ = concluded.conclude(found_, by_size_s);
+        for (std::size_t p = 0; p < lanes_.size(); ++p) lanes_[p].of_run = run_of(p, concluded);
+        costs_ = std::move(concluded);
     }
     granularity_ = load.granularity;
     done_ = 0;
-    for (Lane& lane : lanes_) lane.begin();
+    of_kind_.clear();
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        lanes_[p].begin();
+        of_kind_[processors_[p].kind].add(1, lanes_[p].before);
+    }
+}
+
+/// By what its units cost, if that is known only now.
+BlockSums UnlikeUnits::run_of(std::size_t processor, const UnitCosts& concluded) const {
+    const Lane& lane = lanes_[processor];
+    BlockSums run = lane.of_run;
+    if (!costs_.known() && concluded.known()) run.work += concluded.of_processor(processor).work - lane.placed_units;
+    return run;
 }
 
 /// As the next run of this process would take it. One disturbed run may look so: adaptive factoring then costs the next
@@ -54,7 +66,8 @@ LearntUnitCosts UnlikeUnits::learnt(const std::function<double(int, Units)>& by_
     UnitCosts costs = costs_;
     if (!costs.conclude(found_, by_size_s)) return {units_, {}, {}};
     LearntUnitCosts learnt = costs.learnt();
-    for (const Lane& lane : lanes_) learnt.processors.push_back(lane.of_run.work > 0 ? lane.of_run : lane.before);
+    for (std::size_t p = 0; p < lanes_.size(); ++p)
+        learnt.processors.push_back(lanes_[p].of_run.work > 0 ? run_of(p, costs) : lanes_[p].before);
     return learnt;
 }
 
@@ -85,6 +98,7 @@ void UnlikeUnits::finished(const FinishedBlock& block, double promised_s) {
     // A node's times contradict each other while it learns about its own processors.
     if (!(block.half_busy_s > 0)) {
         costs_.finished(block.processor, block.first, block.units, block.busy_s, promised_s);
+        lane.placed_units += sample.units;
         if (!lane.of_size.empty()) lane.deviations.push_back(lane.deviation(sample));
         if (lane.deviations.size() > kLatest) lane.deviations.pop_front();
         judge();
@@ -164,6 +178,7 @@ void UnlikeUnits::Lane::add(const Sample& sample) {
 void UnlikeUnits::Lane::begin() {
     if (of_run.work > 0) before = of_run, variance_before = variance_of_run;
     of_run = of_last = {};
+    placed_units = 0;
     last.clear();
     deviations.clear();
     of_size.clear();

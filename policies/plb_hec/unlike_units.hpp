@@ -68,6 +68,7 @@ class UnlikeUnits {
         std::deque<Sample> last;  ///< of this run
         BlockSums of_last;
         BlockSums of_run, before;  ///< this one, and the last one that it had a part in
+        double placed_units = 0;   ///< of this one, in blocks that costs_ knows
         double variance_of_run = 0, variance_before = 0;
         Sample shortest, fastest;
         std::map<int, Sample> of_size;  ///< the last one, by the exponent of its units
@@ -103,6 +104,7 @@ class UnlikeUnits {
     const Lane& at(int processor) const { return lanes_[static_cast<std::size_t>(processor)]; }
     int kind(int processor) const { return processors_[static_cast<std::size_t>(processor)].kind; }
 
+    BlockSums run_of(std::size_t processor, const UnitCosts& concluded) const;
     void judge();
     void judge_trials();
     double unit_s(int processor) const;

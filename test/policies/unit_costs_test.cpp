@@ -61,6 +61,39 @@ TEST_CASE("what units cost by their place is learnt from runs, whoever computes 
     CHECK_FALSE(costs.known());
 }
 
+TEST_CASE("one run tells what units cost where the fast computed other places than the slow") {
+    UnitCosts costs;
+    costs.reset(load_of_three());
+    const auto rising = [](Units first, Units units) {  // a unit costs as much as its number
+        const double end = static_cast<double>(first + units), begin = static_cast<double>(first);
+        return (end * end - begin * begin) / 2;
+    };
+    // The card has most of the dear end, so that its mean is about a core's.
+    Units first = 0;
+    for (const auto& [processor, units] : {std::pair{0, 5},
+                                           {1, 5},
+                                           {2, 2},
+                                           {0, 5},
+                                           {1, 5},
+                                           {0, 5},
+                                           {1, 5},
+                                           {2, 5},
+                                           {0, 3},
+                                           {2, 20},
+                                           {1, 2},
+                                           {2, 20},
+                                           {0, 2},
+                                           {2, 16}}) {
+        costs.finished(processor, first, units, seconds(processor, rising(first, units)), 0);
+        first += units;
+    }
+    REQUIRE(first == kUnits);
+    costs.conclude(true, by_size_s);
+    for (const Units unit : {20, 40, 60, 80})
+        CHECK(costs.work(0, unit) == Approx(kUnits * rising(0, unit) / rising(0, kUnits)).epsilon(0.2));
+    CHECK(costs.of_processor(0).unit_s() == Approx(4 * costs.of_processor(2).unit_s()).epsilon(0.2));
+}
+
 TEST_CASE("units are unlike where blocks took longer than their sizes say, and the run before told so") {
     UnitCosts costs;
     costs.reset(load_of_three());
