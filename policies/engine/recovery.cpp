@@ -59,7 +59,7 @@ double Recovery::stalled_after_s(int processor, Units units) const {
         for (const Known& other : processors_)
             if (other.measured) seconds = std::min(seconds, other.whole.at_most_s(units));
     }
-    return factor_ * std::max(kShortestStall_s, seconds);
+    return factor_ * std::max(kShortestStall_s, longest_ * seconds);
 }
 
 }  // namespace apportion

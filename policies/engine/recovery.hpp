@@ -17,9 +17,9 @@
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run; in an open load, which may last for ever, until it has ended. One that waited behind
 //     another, which goes on, is taken over alone.
-//  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,
-//     and as 1.5 s, their processors are lost, and their units are handed out again. The last processor that is left
-//     is waited for, however long it takes.
+//  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they would if
+//     they exceeded what they should by as much as any block did, and as 1.5 s, their processors are lost, and their
+//     units are handed out again. The last processor that is left is waited for, however long it takes.
 //
 // What a policy calls a trial needs no judgement: it is of the last units, which stay free where others may compute
 // them. Whoever is given them ends it, and its processor gets nothing until its task has ended. So to try a processor

@@ -206,8 +206,7 @@ TEST_CASE("dear units behind many cheap ones are in several blocks of a first ru
     }
 }
 
-TEST_CASE(
-    "a core tries twice where its first block took longer than a larger one") {
+TEST_CASE("a core tries twice where its first block took longer than a larger one") {
     constexpr Units kUnits = 400'000;
     FakePlatform platform = cards_and_cores(1e-3, 1e-3);
     platform.stall_factor = 50;
@@ -235,4 +234,23 @@ TEST_CASE(
         CHECK(policy->report().note == "");
         CHECK(result.makespan_s < 1.1 * platform.lower_bound_s(kUnits));
     }
+}
+
+TEST_CASE("a core that computes units forty times as dear as its first one does not hang") {
+    constexpr Units kUnits = 49;
+    FakePlatform platform = plain_platform({1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 6518, 111508, 19010}, 1e-4);
+    for (std::size_t p = 9; p < 12; ++p) {
+        platform.workers[p].kind = static_cast<int>(p);
+        platform.workers[p].link = 0;
+    }
+    platform.links = {{1e10}};
+    platform.stall_factor = 50;
+    platform.work = [](Units first, Units units) {
+        double work = 0;
+        for (Units unit = first; unit < first + units; ++unit) work += static_cast<double>(kUnits - unit) - 0.5;
+        return 1216 * work;
+    };
+    const FakeRun result = run(platform, *improved(), platform.load(kUnits));
+    CHECK(result.done);
+    CHECK_FALSE(result.stuck);
 }

@@ -30,6 +30,8 @@ TEST_CASE("a block should take what its processor's blocks tell at most, and sta
     CHECK(recovery.stalled_after_s(0, 1) == 2 * kFactor);
     CHECK(recovery.stalled_after_s(2, 1) == 1.5 * kFactor);  // never for a shorter time
     CHECK(recovery.whole(0).at_most_s(10) == 3);
+    recovery.finished(3, 10, 5, 5);  // five times as long: units may be so much dearer, for others as well
+    CHECK(recovery.stalled_after_s(0, 20) == 5 * 4 * kFactor);
 }
 
 TEST_CASE("a block without work tells nothing of those that have some") {
