@@ -143,8 +143,7 @@ class PlbHecImproved final : public Policy {
         if (unlike_.found()) {
             if (unlike_.measured(processor)) return unlike_.next_block(processor, now_s, progress);
             const Units first = plan_.first_units(processor);
-            const auto granule_units = granule();
-            const double unit_s = kTwice * models_.curve(processor)->seconds(granule_units) / granule_units;
+            const double unit_s = kTwice * models_.curve(processor)->seconds(granule()) / granule();
             return idle && !unlike_.outlasts_others(processor, unit_s, now_s, progress) ? first : 0;
         }
         if (!idle && !tells_larger(processor)) return 0;
@@ -153,7 +152,6 @@ class PlbHecImproved final : public Policy {
             trial_ = true;
             return plan_.first_units(processor);
         }
-
         plan(now_s, progress);
         if (idle && plan_.share(processor) < granule() && plan_.some_unshared()) {
             plan_.outdate();
@@ -162,6 +160,8 @@ class PlbHecImproved final : public Policy {
         if (plan_.share(processor) > 0) plan_.take_rests(processor);
         const double share = plan_.share(processor);
         if (share <= 0) return 0;
+        const double granule_s = plan_.time(processor).kernel_seconds(granule()), left_s = plan_.finish_s() - now_s;
+        if (is_uninsured(processor) && unlike_.may_be_too_dear(granule_s, left_s, now_s, progress)) return 0;
         const bool untried = plan_.is_untried(processor);
         const double block = untried ? 0 : block_of(processor, share, now_s, progress);
         const Units units = untried ? plan_.first_units(processor) : aligned(processor, block, now_s, progress);
@@ -174,19 +174,17 @@ class PlbHecImproved final : public Policy {
     static std::size_t index(int processor) { return static_cast<std::size_t>(processor); }
     const Processor& at(int processor) const { return load_.processors[index(processor)]; }
 
-    /// 0: nothing is known of it.
-    double by_size_s(int processor, Units units) const {
-        const FittedCurve* curve = models_.curve(processor);
-        return curve ? curve->seconds(static_cast<double>(units)) : 0;
-    }
+    /// Seconds; 0: nothing is known of it.
     std::function<double(int, Units)> by_size() const {
-        return [this](int processor, Units units) { return by_size_s(processor, units); };
+        return [this](int processor, Units units) {
+            const FittedCurve* curve = models_.curve(processor);
+            return curve ? curve->seconds(static_cast<double>(units)) : 0;
+        };
     }
     double granule() const { return static_cast<double>(load_.granularity); }
 
-    /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a
-    /// core's smallest block outlasts the run. One such block is enough to know, which others take over then. Or it
-    /// still does, for a run before this one.
+    /// Whether a core of its kind computes its first block, of this run or one before, where there are devices: these
+    /// may be so much faster that it outlasts the run. One is enough to know, which others take over then.
     bool kind_is_tried(int processor, const Progress& progress) const {
         bool devices = false, tried = false;
         for (std::size_t p = 0; p < load_.processors.size(); ++p) {
@@ -198,6 +196,9 @@ class PlbHecImproved final : public Policy {
         }
         return devices && tried;
     }
+
+    /// A core whose block nobody takes over, in a run of which nobody knows what its units cost.
+    bool is_uninsured(int processor) const { return unseen_ && !at(processor).own_memory && !plan_.alone(processor); }
 
     /// Whether there are devices, and the fixed costs of none are told from the rest.
     bool only_unknown_devices() const {
@@ -350,7 +351,7 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
         block = std::max(block, share - kFullRest * (blocks.count - 1) * blocks.largest);
     }
     block = std::min(block, curve.largest_measured() * kGrowth);
-    if (unseen_ && !at(processor).own_memory && !plan_.alone(processor))
+    if (is_uninsured(processor))
         block = std::min(block, unlike_.insured(processor, block, curve.seconds(0) + plan_.waiting_s(), by_size()));
     // While of no device fixed costs are known, nobody knows how long the first run will last: it may double.
     if (!at(processor).own_memory && load_.run == 1 && only_unknown_devices())

@@ -19,7 +19,7 @@ constexpr std::size_t kFewest = 8;      // of all processors
 constexpr int kAboutAsLarge = 2;        // doublings
 constexpr int kContradictions = 4;      // one in so many pairs
 constexpr std::size_t kBlocks = 10;     // of a chunk, and by which a processor is known, as in LB4OMP
-constexpr double kOverdue = 2;          // times what blocks took on average
+constexpr double kOverdue = 2;          // times what blocks took on average: they may never end
 constexpr double kMostFixed = 0.05;     // of a block
 constexpr double kPremium = 0.01;       // of a first run, what it costs at most that dear units are in several blocks
 constexpr double kLeastFixed_s = 5e-6;  // of a block, for the runtime
@@ -214,12 +214,18 @@ double UnlikeUnits::Lane::fixed_s() const {
     return std::max(0.0, shortest.seconds - shortest.work * fastest.seconds / fastest.work);
 }
 
-/// Whether its block takes so much longer than on average that it may never end.
-bool UnlikeUnits::overdue(int processor, double now_s, const Progress& progress) const {
+/// Over what its units take on average; 0: nothing computes, or nothing is known.
+double UnlikeUnits::overdue(int processor, double now_s, const Progress& progress) const {
     const auto blocks = progress.in_flight(processor);
-    return !blocks.empty() && blocks.front().begun_s >= 0 &&
-           now_s - blocks.front().begun_s >
-               kOverdue * unit_s(processor) * costs_.work(blocks.front().first, blocks.front().units);
+    if (blocks.empty() || blocks.front().begun_s < 0) return 0;
+    const double should_s = unit_s(processor) * costs_.work(blocks.front().first, blocks.front().units);
+    return should_s > 0 ? (now_s - blocks.front().begun_s) / should_s : 0;
+}
+
+bool UnlikeUnits::may_be_too_dear(double granule_s, double left_s, double now_s, const Progress& progress) const {
+    double dearer = 0;
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) dearer = std::max(dearer, overdue(p, now_s, progress));
+    return dearer > kOverdue && dearer * granule_s > left_s;
 }
 
 /// When it has nothing left to compute.
@@ -252,7 +258,7 @@ bool UnlikeUnits::outlasts_others(int processor, double unit_s, double now_s, co
     Rest rest = this->rest(processor, progress);
     const double end_s = now_s + rest.granule * unit_s;
     for (int p = 0; p < static_cast<int>(lanes_.size()) && rest.work > 0; ++p) {
-        if (p == processor || at(p).lost || !measured(p) || overdue(p, now_s, progress)) continue;
+        if (p == processor || at(p).lost || !measured(p) || overdue(p, now_s, progress) > kOverdue) continue;
         const double before_s = end_s - free_s(p, now_s, progress);
         const double granules = std::floor(kBarely * before_s / (rest.granule * this->unit_s(p)));
         rest.work -= rest.granule * std::max(0.0, granules);
