@@ -81,7 +81,8 @@ struct apportion_block {
 };
 
 /** Fills the task of one part of one block: handles (see apportion_block_*), cl_arg, priority, ...; the codelet,
- *  worker, callbacks (but the epilogue's) and synchronisation are set by the engine. Where it sets no cl_arg, the
+ *  worker and synchronisation are set by the engine. So are callback_func and prologue_callback_pop_func: where it sets
+ *  them, the load ends with -EINVAL; those of prologue and epilogue are its own. Where it sets no cl_arg, the
  *  codelet's argument is a `const struct apportion_block*`. Handles the application registered itself may be used as
  *  well. A part without work sets task->where to STARPU_NOWHERE and handles all the same. Called from any thread, never
  *  twice at once for one load. Must not block, nor submit or wait for this load (-EDEADLK). Returns 0, or a negative

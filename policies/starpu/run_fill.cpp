@@ -32,6 +32,18 @@ struct Filling {
     const Filling* const outer = innermost;
 };
 thread_local const Filling* Filling::innermost = nullptr;
+
+/// What the application set in a task and nobody would ever call, as the load has its own there; empty: nothing.
+std::string lost_callback(const starpu_task& task) {
+    const char* const set = task.callback_func                ? "callback_func"
+                            : task.prologue_callback_pop_func ? "prologue_callback_pop_func"
+                                                              : nullptr;
+    if (!set) return {};
+    return fmt::format(
+        "the application's fill function set its task's {}, which is the load's own; set epilogue_callback_func or "
+        "prologue_callback_func",
+        set);
+}
 }  // namespace
 
 bool Run::filling(const LoadSetup& setup) {
@@ -150,6 +162,7 @@ void Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what
     if (refused != 0)
         throw ApiError(-refused, "the application's fill function refused {}: {}", running.range(),
                        std::strerror(-refused));
+    require(lost_callback(task));
     task.callback_func = task_finished;
     task.callback_arg = &running;
     task.callback_arg_free = task.prologue_callback_pop_arg_free = 0;

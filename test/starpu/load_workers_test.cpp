@@ -63,6 +63,38 @@ TEST_CASE("a codelet with a callback of its own makes no load") {
     CHECK_THAT(apportion_error(), ContainsSubstring("codelet->callback_func is set"));
 }
 
+TEST_CASE("a fill function that gives its task a callback ends the load, and does not lose it") {
+    struct Calling : Axpy {
+        using Axpy::Axpy;
+        void (*starpu_task::*which)(void*) = &starpu_task::callback_func;
+        static int fill_callback(starpu_task* task, apportion_block* block, void* arg) {
+            task->*static_cast<Calling*>(arg)->which = call;
+            return fill(task, block, arg);
+        }
+        static void call(void*) { ++called(); }
+        static std::atomic<int>& called() {
+            static std::atomic<int> times = 0;
+            return times;
+        }
+    } axpy(1000);
+    apportion_load_options options = axpy.options();
+    options.fill = Calling::fill_callback;
+    const Load load = create(options);
+    for (const bool pop : {false, true}) {
+        axpy.which = pop ? &starpu_task::prologue_callback_pop_func : &starpu_task::callback_func;
+        REQUIRE(run(load.get()) == -EINVAL);
+        CHECK_THAT(apportion_error(), ContainsSubstring(pop ? "task's prologue_callback_pop_func" : "task's callback"));
+    }
+    CHECK(Calling::called() == 0);
+    for (const auto own : {&starpu_task::prologue_callback_func, &starpu_task::epilogue_callback_func}) {
+        axpy.which = own;
+        const int before = Calling::called();
+        REQUIRE(run(load.get()) == 0);
+        CHECK(Calling::called() > before);
+    }
+    CHECK(axpy.wrong(2) == 0);
+}
+
 TEST_CASE("the worker of a block is the load's affair, whatever the fill function sets") {
     struct Bound : Axpy {
         using Axpy::Axpy;
