@@ -72,7 +72,7 @@ struct apportion_load;
 
 /** A contiguous range of units, handed to one worker: a block, or the part of it that one of a group of cores
  *  computes (APPORTION_GROUPS). Valid during `fill`, and for the codelet whose argument it is while its function runs;
- *  do not change the fields. */
+ *  do not change the fields: a `fill` that does ends the load with -EINVAL. */
 struct apportion_block {
     uint64_t first; /**< first unit */
     uint64_t units; /**< number of units, >= 1 */

@@ -138,6 +138,7 @@ void Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what
     filled.part = what.part;
     filled.worker = processor >= 0 ? setup_.worker_of(processor).ids[what.lane] : -1;
     filled.data_of_block = &running.data;
+    const apportion_block given = filled;
     task.cl = setup_.options.codelet;
     task.name = setup_.name;
     int refused = 0;
@@ -162,6 +163,9 @@ void Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what
     if (refused != 0)
         throw ApiError(-refused, "the application's fill function refused {}: {}", running.range(),
                        std::strerror(-refused));
+    if (filled.first != given.first || filled.units != given.units || filled.part != given.part ||
+        filled.worker != given.worker)
+        require("the application's fill function changed the fields of the block, which say what the task computes");
     require(lost_callback(task));
     task.callback_func = task_finished;
     task.callback_arg = &running;

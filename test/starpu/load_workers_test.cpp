@@ -95,6 +95,22 @@ TEST_CASE("a fill function that gives its task a callback ends the load, and doe
     CHECK(axpy.wrong(2) == 0);
 }
 
+TEST_CASE("a fill function that changes its block ends the load, as units would be lost") {
+    struct Halving : Axpy {
+        using Axpy::Axpy;
+        static int fill_half(starpu_task* task, apportion_block* block, void* arg) {
+            block->units = (block->units + 1) / 2;
+            return fill(task, block, arg);
+        }
+    } axpy(1000);
+    apportion_load_options options = axpy.options();
+    options.fill = Halving::fill_half;
+    options.initial_block = 2;
+    const Load load = create(options);
+    CHECK(run(load.get()) == -EINVAL);
+    CHECK_THAT(apportion_error(), ContainsSubstring("changed the fields of the block"));
+}
+
 TEST_CASE("the worker of a block is the load's affair, whatever the fill function sets") {
     struct Bound : Axpy {
         using Axpy::Axpy;
