@@ -84,10 +84,12 @@ struct apportion_block {
  *  worker and synchronisation are set by the engine. So are callback_func and prologue_callback_pop_func: where it sets
  *  them, the load ends with -EINVAL; those of prologue and epilogue are its own. Where it sets no cl_arg, the
  *  codelet's argument is a `const struct apportion_block*`. Handles the application registered itself may be used as
- *  well. A part without work sets task->where to STARPU_NOWHERE and handles all the same. Called from any thread, never
- *  twice at once for one load. Must not block, nor submit or wait for this load (-EDEADLK). Returns 0, or a negative
- *  errno value, which ends the load with it; so does a C++ exception. What the codelet writes must be data of the
- * task's handles: when a device fails or is late, another worker may compute the block a second time. */
+ *  well, and stay registered until apportion_load_wait has returned: until then StarPU does not know all blocks, so
+ *  that what else uses these handles does not wait for them. A part without work sets task->where to STARPU_NOWHERE and
+ *  handles all the same. Called from any thread, never twice at once for one load. Must not block, nor submit or wait
+ *  for this load (-EDEADLK). Returns 0, or a negative errno value, which ends the load with it; so does a C++
+ * exception. What the codelet writes must be data of the task's handles: when a device fails or is late, another worker
+ * may compute the block a second time. */
 typedef int (*apportion_fill_func_t)(struct starpu_task* task, struct apportion_block* block, void* arg);
 
 /** Prepares the calling worker for its first block: loads kernels, initialises libraries, makes plans. Called

@@ -111,6 +111,25 @@ TEST_CASE("a fill function that changes its block ends the load, as units would 
     CHECK_THAT(apportion_error(), ContainsSubstring("changed the fields of the block"));
 }
 
+TEST_CASE("a fill function may call starpu_task_set with the arguments of starpu_task_insert") {
+    struct Set : Axpy {
+        using Axpy::Axpy;
+        static int fill_set(starpu_task* task, apportion_block* block, void* arg) {
+            if (const int refused = fill(task, block, arg)) return refused;
+            auto& its = *static_cast<Set*>(arg);
+            task->cl_arg = nullptr;
+            return starpu_task_set(task, &codelet(), STARPU_R, task->handles[0], STARPU_RW, task->handles[1],
+                                   STARPU_CL_ARGS_NFREE, &its.a, sizeof its.a, STARPU_PRIORITY, 1, STARPU_NAME, "set",
+                                   0);
+        }
+    } axpy(1000);
+    apportion_load_options options = axpy.options();
+    options.fill = Set::fill_set;
+    const Load load = create(options);
+    for (int k = 0; k < 2; ++k) REQUIRE(run(load.get()) == 0);
+    CHECK(axpy.wrong(2) == 0);
+}
+
 TEST_CASE("the worker of a block is the load's affair, whatever the fill function sets") {
     struct Bound : Axpy {
         using Axpy::Axpy;
