@@ -91,6 +91,7 @@ void start(starpu_conf* conf) {
         conf = &own;
     }
     const std::string by_user = environment("STARPU_SCHED");
+    if (by_user.empty()) unsetenv("STARPU_SCHED");  // StarPU would take its default, whatever the program names
     const std::string name = by_user.empty() && conf->sched_policy_name ? conf->sched_policy_name : by_user;
     const std::string library = environment("STARPU_SCHED_LIB");
     if (name == "help") {

@@ -24,6 +24,8 @@ expect "no worker" STARPU_NCPU=0
 # A scheduler that the program names is no mistake of the user's environment.
 for name in greedy modular-heft; do
     env -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" $name || fail "a program that names $name"
+    # StarPU takes an empty name for its own default.
+    env STARPU_SCHED= STARPU_SILENT=1 "$names_scheduler" $name || fail "a program that names $name, and an empty variable"
 done
 refuses "a program that names no scheduler" 1 "the program's sched_policy_name 'gr\x1b[31meedy' is not a known scheduler; choose one of" \
     env -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" "$(printf 'gr\033[31meedy')"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* names_scheduler SCHEDULER: a program that chooses its scheduler itself. */
+/* names_scheduler SCHEDULER: a program that chooses its scheduler itself; 3: StarPU runs another one. */
 #include <stdio.h>
+#include <string.h>
 
 #include "policies/starpu/apportion.h"
 
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
         fprintf(stderr, "%s\n", apportion_error());
         return 1;
     }
+    const int other = strcmp(starpu_sched_get_sched_policy()->policy_name, argv[1]) != 0;
     apportion_shutdown();
-    return 0;
+    return other ? 3 : 0;
 }
