@@ -103,8 +103,8 @@ const EnvironmentVariable kVariables[] = {
      check_nothing},
     {"APPORTION_TRACE", "1: the report lists every block", "0 | 1", "0", check_switch},
     {"APPORTION_STALL_FACTOR",
-     "a block that takes this many times its expected time while all other workers are idle is given up (0: every "
-     "block is waited for and none is taken over)",
+     "a block that takes this many times its expected time, and as much more as any block exceeded that by, while all "
+     "other workers are idle is given up (0: every block is waited for and none is taken over)",
      "0 | number >= 1", "50", check_stall_factor},
     {"APPORTION_HANDICAP", "CPU workers of bundled applications that repeat their arithmetic, for tests",
      "worker=factor[,worker=factor]", "none", check_handicap},
@@ -120,8 +120,8 @@ const EnvironmentVariable kVariables[] = {
 constexpr const char* kOtherNames[] = {"APPORTION_CACHE", "APPORTION_STARPU_REAL", "APPORTION_STARPU_SIMGRID",
                                        "APPORTION_STARPU_MPI", "APPORTION_STARPU_SMPI"};
 
-std::vector<std::string_view> known_names() {
-    std::vector<std::string_view> names(std::begin(kOtherNames), std::end(kOtherNames));
+std::vector<std::string> known_names() {
+    std::vector<std::string> names(std::begin(kOtherNames), std::end(kOtherNames));
     for (const EnvironmentVariable& variable : kVariables) names.emplace_back(variable.name);
     return names;
 }
@@ -142,9 +142,7 @@ std::optional<std::string> check_environment() {
         const std::string_view text = *entry;
         const std::string_view name = text.substr(0, text.find('='));
         if (!name.starts_with(kPrefix) || std::ranges::find(names, name) != names.end()) continue;
-        const auto nearest = std::ranges::min_element(
-            names, [name](auto a, auto b) { return edit_distance(name, a) < edit_distance(name, b); });
-        return fmt::format("Environment variable {} is unknown; did you mean {}?", name, *nearest);
+        return fmt::format("Environment variable {} is unknown{}.", name, did_you_mean(name, names));
     }
     return std::nullopt;
 }

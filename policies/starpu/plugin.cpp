@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/apportion.h"
@@ -142,8 +143,14 @@ std::string own_path() {
 
 void check_scheduler_is_own(unsigned sched_ctx) {
     const starpu_sched_policy* const running = starpu_sched_get_sched_policy_in_ctx(sched_ctx);
-    if (!running || !running->policy_name || !find_scheduler(running->policy_name) || running->init_sched == begins)
-        return;
+    const std::string name = running && running->policy_name ? running->policy_name : "";
+    const std::string wanted = sched_ctx == 0 ? environment("STARPU_SCHED") : "";
+    if (find_scheduler(wanted) && wanted != name)
+        throw ApiError(EINVAL,
+                       "STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the path of "
+                       "libapportion.so, or call apportion_init instead of starpu_init",
+                       wanted, name.empty() ? "none" : shown(name));
+    if (!find_scheduler(name) || running->init_sched == begins) return;
     Dl_info info;
     const bool found = dladdr(reinterpret_cast<void*>(running->init_sched), &info) != 0 && info.dli_fname;
     throw ApiError(EINVAL,

@@ -119,18 +119,21 @@ void start(starpu_conf* conf) {
     if (status != 0) throw ApiError(-status, "starpu_init failed: {}", std::strerror(-status));
 }
 
-void check_running_scheduler() {
-    const std::string wanted = environment("STARPU_SCHED");
+/// The one that the environment names, or the program where that names none.
+void check_running_scheduler(const starpu_conf* conf) {
     const starpu_sched_policy* running = starpu_sched_get_sched_policy_in_ctx(0);
     const std::string name = running && running->policy_name ? running->policy_name : "none";
-    if (wanted == name || wanted.empty()) return check_scheduler_is_own(0);
+    const std::string by_user = environment("STARPU_SCHED");
+    const bool by_program = by_user.empty() && conf && conf->sched_policy_name;
+    const std::string wanted = by_program ? conf->sched_policy_name : by_user;
+    check_scheduler_is_own(0);
+    if (wanted == name || wanted.empty()) return;
+    const std::string asked = (by_program ? "the program's sched_policy_name " : "STARPU_SCHED=") + shown(wanted);
     if (!find_scheduler(wanted) && !find_starpu_scheduler(wanted))
-        throw ApiError(EINVAL, "STARPU_SCHED={} is not a known scheduler, and StarPU runs {}; choose one of {}", wanted,
-                       name, all_scheduler_names());
-    throw ApiError(EINVAL,
-                   "STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the path of "
-                   "libapportion.so, or call apportion_init instead of starpu_init",
-                   wanted, name);
+        throw ApiError(EINVAL, "{} is not a known scheduler, and StarPU runs {}; choose one of {}", asked, shown(name),
+                       all_scheduler_names());
+    throw ApiError(EINVAL, "{} was asked for, but StarPU runs {}; call apportion_init instead of starpu_init", asked,
+                   shown(name));
 }
 
 }  // namespace
@@ -148,7 +151,7 @@ int apportion_init(starpu_conf* conf) {
             apportion::start(conf);
         }
         try {
-            apportion::check_running_scheduler();
+            apportion::check_running_scheduler(conf);
         } catch (...) {
             if (!runs) starpu_shutdown();
             throw;

@@ -124,14 +124,13 @@ fs::path models_folder() {
 /// As StarPU does it: with all folders above, for the user alone. Returns errno, or 0.
 int make_folder(const fs::path& folder) {
     fs::path part;
-    int error = 0;
     for (const fs::path& name : folder) {
         part /= name;
-        error = mkdir(part.c_str(), S_IRWXU) == 0 ? 0 : errno;
+        const int error = mkdir(part.c_str(), S_IRWXU) == 0 ? 0 : errno;
         std::error_code missing;
-        if (error != 0 && fs::is_directory(part, missing)) error = 0;
+        if (error != 0 && !fs::is_directory(part, missing)) return error;
     }
-    return error;
+    return 0;
 }
 
 void check_models_folder() {

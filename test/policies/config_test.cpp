@@ -82,7 +82,7 @@ TEST_CASE("a misspelt variable is reported with the nearest valid name") {
         const auto error = check_environment();
         REQUIRE(error);
         CHECK(*error ==
-              "Environment variable APPORTION_INITIALBLOCK is unknown; did you mean APPORTION_INITIAL_BLOCK?");
+              "Environment variable APPORTION_INITIALBLOCK is unknown (did you mean APPORTION_INITIAL_BLOCK?).");
     }
     Setting cache("APPORTION_CACHE", "/tmp"), real("APPORTION_STARPU_REAL", "/opt/starpu");
     CHECK_FALSE(check_environment());

@@ -31,6 +31,15 @@ refuses "a program that names no scheduler" 1 "the program's sched_policy_name '
     env -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" "$(printf 'gr\033[31meedy')"
 refuses "a program that the environment overrules" 1 "STARPU_SCHED=gredy is not a known scheduler" \
     env STARPU_SCHED=gredy STARPU_SILENT=1 "$names_scheduler" greedy
+# StarPU alone does not find a policy, and runs its default.
+refuses "starpu_init, and then apportion_init" 1 "the program's sched_policy_name greedy was asked for, but StarPU runs " \
+    env -u STARPU_SCHED_LIB -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" greedy init
+refuses "starpu_init, and no apportion_init" 1 "STARPU_SCHED=greedy was asked for, but StarPU runs lws; set STARPU_SCHED_LIB to" \
+    env -u STARPU_SCHED_LIB STARPU_SCHED=greedy STARPU_SILENT=1 "$names_scheduler" greedy load
+for call in init load; do
+    env STARPU_SCHED_LIB="$plugin" STARPU_SCHED=greedy STARPU_SILENT=1 "$names_scheduler" greedy $call ||
+        fail "starpu_init with STARPU_SCHED_LIB, and $call"
+done
 # Two copies of the library in one process know nothing of each other.
 cp "$plugin" "$folder/libcopy.so"
 refuses "another copy of the library" 1 "StarPU runs the scheduler greedy of $folder/libcopy.so, not of the copy of Apportion in this program, " \
