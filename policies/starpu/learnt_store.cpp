@@ -5,9 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <locale>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
 
@@ -20,6 +19,13 @@
 namespace apportion {
 
 namespace fs = std::filesystem;
+
+using Json = nlohmann::json;
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LearntDistribution, runs, run_s, blocks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BlockSums, blocks, work, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LearntUnitCosts::Piece, first, cost)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LearntUnitCosts, units, processors, pieces)
 
 namespace {
 
@@ -102,54 +108,14 @@ void remove_dead_parts_and_oldest(const fs::path& folder) {
     for (const auto& [changed, file] : files) fs::remove(file, error);
 }
 
-/// "12 x 0.25 s, 64+64 0 96": runs, what they took, and the blocks of each processor.
-std::string text_of(const LearntDistribution& distribution) {
-    std::string text = fmt::format("{} x {} s,", distribution.runs, distribution.run_s);
-    for (const std::vector<Units>& blocks : distribution.blocks)
-        text += blocks.empty() ? " 0" : fmt::format(" {}", fmt::join(blocks, "+"));
-    return text;
-}
-
-LearntDistribution parse_distribution(const std::string& text) {
-    LearntDistribution distribution;
-    std::istringstream words(text);
-    words.imbue(std::locale::classic());
-    std::string word;
-    words >> distribution.runs >> word >> distribution.run_s >> word;
-    while (words >> word) {
-        std::vector<Units>& blocks = distribution.blocks.emplace_back();
-        std::istringstream sizes(word);
-        sizes.imbue(std::locale::classic());
-        Units units = 0;
-        for (char plus = 0; sizes >> units; sizes >> plus)
-            if (units > 0) blocks.push_back(units);
+/// Nothing where another version wrote it otherwise.
+template <class Known>
+Known known_from(const std::string& note) {
+    try {
+        return Json::parse(note).get<Known>();
+    } catch (const Json::exception&) {
+        return {};
     }
-    return distribution;
-}
-
-/// "1000 units, 10/480/1.25 4/520/0.3, 0:0.8 128:1.2": blocks, work and seconds of each processor; what units cost.
-std::string text_of(const LearntUnitCosts& costs) {
-    std::string text = fmt::format("{} units,", costs.units);
-    for (const BlockSums& its : costs.processors)
-        text += fmt::format(" {:.6g}/{:.6g}/{:.6g}", its.blocks, its.work, its.seconds);
-    text += ",";
-    for (const auto& piece : costs.pieces) text += fmt::format(" {}:{:.4g}", piece.first, piece.cost);
-    return text;
-}
-
-LearntUnitCosts parse_unit_costs(const std::string& text) {
-    LearntUnitCosts costs;
-    std::istringstream words(text);
-    words.imbue(std::locale::classic());
-    std::string unit;
-    char between = 0;
-    words >> costs.units >> unit;
-    for (BlockSums its; words >> its.blocks >> between >> its.work >> between >> its.seconds;)
-        costs.processors.push_back(its);
-    words.clear();
-    words >> between;
-    for (LearntUnitCosts::Piece piece; words >> piece.first >> between >> piece.cost;) costs.pieces.push_back(piece);
-    return costs;
 }
 
 }  // namespace
@@ -186,11 +152,11 @@ LearntProfile read_learnt(const fs::path& file, const LearntKey& key) {
     }
     for (const auto& [name, value] : profile.notes)
         if (name == kProcessesNote)
-            std::from_chars(value.data(), value.data() + value.size(), learnt.processes);
+            learnt.processes = known_from<int>(value);
         else if (name == kDistributionNote)
-            learnt.distribution = parse_distribution(value);
+            learnt.distribution = known_from<LearntDistribution>(value);
         else if (name == kUnitCostsNote)
-            learnt.unit_costs = parse_unit_costs(value);
+            learnt.unit_costs = known_from<LearntUnitCosts>(value);
     return learnt;
 }
 
@@ -203,8 +169,8 @@ void write_learnt(const fs::path& file, const LearntKey& key, const LearntProfil
     Profile profile{notes_of(key), learnt.processors};
     profile.notes.emplace_back(kProcessesNote, std::to_string(learnt.processes));
     if (!learnt.distribution.blocks.empty())
-        profile.notes.emplace_back(kDistributionNote, text_of(learnt.distribution));
-    if (!learnt.unit_costs.pieces.empty()) profile.notes.emplace_back(kUnitCostsNote, text_of(learnt.unit_costs));
+        profile.notes.emplace_back(kDistributionNote, Json(learnt.distribution).dump());
+    if (!learnt.unit_costs.pieces.empty()) profile.notes.emplace_back(kUnitCostsNote, Json(learnt.unit_costs).dump());
     const std::string text = text_of(profile);
     replace_file(file.string(),
                  [&](std::ostream& out) { out << kCheck << fmt::format("{:016x}\n", checksum(text)) << text; });
