@@ -15,9 +15,9 @@ namespace {
 
 struct Occupied {
     Mutex mutex;  // held for these few lines only: who has it takes no other lock but the watch's
-    OccupiedWorkers* first = nullptr;
+    std::set<const OccupiedWorkers*> workers;
     std::set<std::weak_ptr<Watched>, std::owner_less<>> asked;
-    std::atomic<int> all = 0;  // 0, as nearly always: who asks needs no lock
+    std::atomic<bool> any = false;  // as nearly always: who asks needs no lock
 };
 Occupied& occupied() {
     static Occupied& of_all_loads = *new Occupied;
@@ -29,29 +29,26 @@ Occupied& occupied() {
 OccupiedWorkers::OccupiedWorkers(const std::vector<int>& ids, double late_at_us) : ids_(ids), late_at_us_(late_at_us) {
     Occupied& all = occupied();
     const Lock lock(all.mutex);
-    ++all.all;
-    after_ = all.first;
-    if (after_) after_->before_ = this;
-    all.first = this;
+    all.workers.insert(this);
+    all.any = true;
 }
 
 OccupiedWorkers::~OccupiedWorkers() {
     Occupied& all = occupied();
     const Lock lock(all.mutex);
-    (before_ ? before_->after_ : all.first) = after_;
-    if (after_) after_->before_ = before_;
-    --all.all;
+    all.workers.erase(this);
+    all.any = !all.workers.empty();
     for (const auto& asking : all.asked) wake_at(asking, starpu_timing_now());  // else it looks by itself, but later
     all.asked.clear();
 }
 
 OccupiedWorkers::State OccupiedWorkers::of(const std::vector<int>& ids, const std::weak_ptr<Watched>& asking) {
     Occupied& all = occupied();
-    if (all.all == 0) return State::free;
+    if (!all.any) return State::free;
     const Lock lock(all.mutex);
     const double now_us = running_us();
     State state = State::free;
-    for (const OccupiedWorkers* its = all.first; its; its = its->after_)
+    for (const OccupiedWorkers* its : all.workers)
         if (std::ranges::find_first_of(ids, its->ids_) != ids.end())
             state = std::max(state, now_us < its->late_at_us_ ? State::soon_free : State::occupied);
     if (state != State::free) all.asked.insert(asking);

@@ -29,7 +29,6 @@ class OccupiedWorkers {
   private:
     const std::vector<int>& ids_;  ///< of the load, which outlives its tasks
     double late_at_us_;
-    OccupiedWorkers *before_ = nullptr, *after_ = nullptr;  ///< all of them, in a list
 };
 
 }  // namespace apportion
