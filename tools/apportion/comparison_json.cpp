@@ -8,27 +8,16 @@
 
 namespace apportion {
 
+NLOHMANN_JSON_SERIALIZE_ENUM(Choice,
+                             {{Choice::only, "only"}, {Choice::default_size, "default"}, {Choice::sweep, "sweep"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Ending, {{Ending::settled, "settled"},
+                                      {Ending::rounds, "rounds"},
+                                      {Ending::time, "time"},
+                                      {Ending::signal, "signal"}})
+
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-const char* text_of(Choice choice) {
-    return choice == Choice::only ? "only" : choice == Choice::default_size ? "default" : "sweep";
-}
-
-const char* text_of(Ending ending) {
-    switch (ending) {
-        case Ending::settled:
-            return "settled";
-        case Ending::rounds:
-            return "rounds";
-        case Ending::time:
-            return "time";
-        case Ending::signal:
-            break;
-    }
-    return "signal";
-}
 
 Json loads_json(const RunResult& run) {
     Json loads = Json::array();
@@ -70,7 +59,7 @@ Json run_json(const Comparison& comparison, const Configuration& c) {
              {"planned_per_processor", planned_json(c.median_run().report)},
              {"idle_percent_per_processor", idle},
              {"share_percent", shares},
-             {"choice", text_of(c.choice)},
+             {"choice", c.choice},
              {"best", &c == &comparison.best_of(c.policy)},
              {"loads", loads_json(c.median_run())},
              {"raw", std::move(raw)}};
@@ -112,7 +101,7 @@ nlohmann::ordered_json comparison_json(const Comparison& comparison) {
               {"order", order_json(comparison)},
               {"order_error", kOrderError},
               {"rounds", comparison.rounds},
-              {"ended_by", text_of(comparison.ending)},
+              {"ended_by", comparison.ending},
               {"seed", comparison.plan.seed},
               {"seconds", comparison.seconds},
               {"cpus_of_other_programs", comparison.cpus_of_others},
