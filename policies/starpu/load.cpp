@@ -55,6 +55,7 @@ apportion_load::~apportion_load() {
     if (failed != 0 || (error != 0 && !waited))
         std::cerr << "apportion_load_destroy without apportion_load_wait: " << apportion_error() << '\n';
     wait_for_all_cancelled();
+    wait_for_calls();
     UnregisterAtEnd().handles = take_retired();
     kept_.release();
     guarded([&] { learning_.load_ends(); });
@@ -121,7 +122,7 @@ void apportion_load::make_run() {
         recovery_->recorded(recorded ? description_.recorded.processors
                                      : apportion::Profiles(description_.learnt));  // each one's own
     }
-    std::erase_if(not_over_, [](const auto& run) { return !run->left_something(); });
+    std::erase_if(not_over_, [](const auto& run) { return !run->left_something() && !run->calls_starpu(); });
     // Not make_shared: an alarm of the watch would keep all of its memory.
     not_over_.push_back(std::shared_ptr<Run>(new Run(setup_, description_, state(), new_record())));
     run_ = not_over_.back();
@@ -263,6 +264,12 @@ void apportion_load::write_report(const Lock& lock) {
     if (run_ && !run_->on()) finish(lock);
     const bool written = std::exchange(written_, true);
     if (const std::string path = report_file(); !path.empty() && !written) append_report(path, report_);
+}
+
+/// The program may end StarPU when the load is gone. Workers have come back then.
+void apportion_load::wait_for_calls() const {
+    for (const auto& run : not_over_)
+        while (run->calls_starpu() && starpu_worker_get_id() < 0) starpu_sleep(1e-4F);
 }
 
 /// And for data on their way from devices that hung.

@@ -59,6 +59,7 @@ struct apportion_load {
     void finish(const apportion::Lock& lock);
     void write_report(const apportion::Lock& lock);
     void wait_for_all_cancelled();
+    void wait_for_calls() const;
     std::list<apportion::BlockHandle> take_retired();
     bool has_data() const;
 

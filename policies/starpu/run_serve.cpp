@@ -22,12 +22,37 @@ namespace {
 /// Those that got handles while this thread gives some back: it serves them when it has given back all of its run.
 thread_local std::list<std::shared_ptr<Run>>* to_serve = nullptr;
 
+/// It makes its device's transfers, and should not be kept from that.
+bool is_device_thread() {
+    const int worker = starpu_worker_get_id();
+    return worker >= 0 && starpu_worker_get_type(worker) != STARPU_CPU_WORKER;
+}
+
+/// Returns soon: when the thread that serves has stopped, or has taken longer than it mostly does for a block. A worker
+/// that left its change to that thread would be idle until it is given a task, and two would take turns.
+void wait_a_moment(const std::atomic<bool>& served) {
+    constexpr int kLooks = 100;  // some 3 us; four times as many are as good
+    for (int k = 0; k < kLooks && served.load(std::memory_order_relaxed); ++k) {
+#ifdef __SSE2__
+        _mm_pause();
+#endif
+    }
+}
+
+}  // namespace
+
 /// This thread's calls into StarPU for a run. A part without work ends while it is submitted, and what then comes next
 /// would be submitted within that call, and so on: what is told within a call waits until that returns.
-class Calling {
+class Run::Calling {
   public:
-    explicit Calling(const Run& run) : run_(run), outer_(innermost()) { STARPU_PTHREAD_SETSPECIFIC(key(), this); }
-    ~Calling() { STARPU_PTHREAD_SETSPECIFIC(key(), outer_); }
+    explicit Calling(const Run& run) : run_(run), outer_(innermost()) {
+        ++run_.calling_;
+        STARPU_PTHREAD_SETSPECIFIC(key(), this);
+    }
+    ~Calling() {
+        STARPU_PTHREAD_SETSPECIFIC(key(), outer_);
+        --run_.calling_;
+    }
     Calling(const Calling&) = delete;
     Calling& operator=(const Calling&) = delete;
 
@@ -52,24 +77,7 @@ class Calling {
     const Calling* const outer_;
 };
 
-/// It makes its device's transfers, and should not be kept from that.
-bool is_device_thread() {
-    const int worker = starpu_worker_get_id();
-    return worker >= 0 && starpu_worker_get_type(worker) != STARPU_CPU_WORKER;
-}
-
-/// Returns soon: when the thread that serves has stopped, or has taken longer than it mostly does for a block. A worker
-/// that left its change to that thread would be idle until it is given a task, and two would take turns.
-void wait_a_moment(const std::atomic<bool>& served) {
-    constexpr int kLooks = 100;  // some 3 us; four times as many are as good
-    for (int k = 0; k < kLooks && served.load(std::memory_order_relaxed); ++k) {
-#ifdef __SSE2__
-        _mm_pause();
-#endif
-    }
-}
-
-}  // namespace
+bool Run::calls_starpu() const { return calling_ > 0 && !Calling::of(*this); }
 
 void Run::tell(Change change, Caller caller) noexcept {
     const auto self = shared_from_this();  // another thread may carry it out, and then the load may be gone
