@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/engine/unit_set.hpp"
+#include "policies/policy.hpp"
 
 namespace apportion {
 

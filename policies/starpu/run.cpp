@@ -116,7 +116,8 @@ Run::Answer Run::add(UnitRange range) {
     {
         const Lock lock(mutex_);
         if (!receiving_) return Answer::closed;
-        if (!received_.add(range)) return Answer::there;
+        if (range.units > 0 && boost::icl::intersects(received_, interval(range))) return Answer::there;
+        received_ += interval(range);
         ++adding_;
     }
     tell(

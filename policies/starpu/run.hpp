@@ -33,6 +33,7 @@
 #include <starpu.h>
 
 #include <atomic>
+#include <boost/icl/interval_set.hpp>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -43,7 +44,6 @@
 #include <thread>
 #include <vector>
 
-#include "policies/engine/unit_set.hpp"
 #include "policies/starpu/default_floating_point.hpp"
 #include "policies/starpu/kept_data.hpp"
 #include "policies/starpu/load_setup.hpp"
@@ -188,6 +188,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void release_uses(Caller caller);
     bool may_return() const;  // under the lock
 
+    static auto interval(UnitRange range) {
+        return boost::icl::interval<Units>::right_open(range.first, range.first + range.units);
+    }
     double now_s() const;
     static double decision_clock_s();
     /// What `decide` answers: what the policy and the flow take is counted, and of simulated time where that is asked.
@@ -304,11 +307,11 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     bool on_ = true;         ///< not over
     bool released_ = false;  ///< it is over, and this thread gives the handles in `uses` back, ...
     std::thread::id releaser_;
-    bool given_back_ = false;             ///< ... or has
-    bool receiving_ = description_.open;  ///< units may still come
-    UnitSet received_;                    ///< ... and these have, and are not done,
-    std::vector<UnitRange> early_;        ///< some of them before the run could begin,
-    std::vector<std::int64_t> computed_;  ///< blocks that are computed, but whose input others may still read
+    bool given_back_ = false;                   ///< ... or has
+    bool receiving_ = description_.open;        ///< units may still come
+    boost::icl::interval_set<Units> received_;  ///< ... and these have, and are not done,
+    std::vector<UnitRange> early_;              ///< some of them before the run could begin,
+    std::vector<std::int64_t> computed_;        ///< blocks that are computed, but whose input others may still read
     int error_ = 0;
     bool threw_ = false;
     bool freed_ = false;      ///< blocks have finished whose processors were not asked since

@@ -368,7 +368,7 @@ void Run::note_what_is_done(Locked& on) {
                                record.start_s, record.end_s, record.busy_s});
             ++telling_;
         }
-        received_.remove({record.first, record.units});
+        received_ -= interval({record.first, record.units});
         id = computed_.erase(id);
     }
 }

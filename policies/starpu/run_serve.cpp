@@ -91,7 +91,7 @@ Units Run::withdraw(UnitRange range) {
     tell_and_wait(
         [&](Locked&) {
             if (flow_ && on_ && error_ == 0) withdrawn = flow_->withdraw(range);
-            received_.remove({range.first + range.units - withdrawn, withdrawn});
+            received_ -= interval({range.first + range.units - withdrawn, withdrawn});
         },
         Caller::program);
     return withdrawn;

@@ -8,7 +8,6 @@
 #include <random>
 
 #include "policies/engine/block_flow.hpp"
-#include "policies/engine/unit_set.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 
@@ -214,29 +213,4 @@ TEST_CASE("equal shares out what arrives") {
     for (const Block& block : result.blocks) units[static_cast<std::size_t>(block.processor)] += block.units;
     CHECK(units == std::vector<Units>{250, 250, 250, 250});
     CHECK(result.blocks.size() == 8);
-}
-
-TEST_CASE("a set of units refuses those that it has") {
-    UnitSet set;
-    CHECK(set.add({10, 10}));
-    CHECK(set.add({30, 5}));
-    CHECK_FALSE(set.add({15, 1}));
-    CHECK_FALSE(set.add({5, 6}));
-    CHECK_FALSE(set.add({19, 12}));
-    CHECK_FALSE(set.add({0, 100}));
-    CHECK(set.add({20, 10}));
-    CHECK(set.ranges() == 1);
-    CHECK(set.add({0, 10}));
-    CHECK(set.add({35, 0}));
-    CHECK(set.ranges() == 1);
-    CHECK_FALSE(set.add({34, 1}));
-    CHECK(set.add({35, 1}));
-    CHECK(set.ranges() == 1);
-    set.remove({10, 5});
-    CHECK(set.ranges() == 2);
-    CHECK_FALSE(set.add({9, 2}));
-    CHECK(set.add({12, 3}));
-    set.remove({0, 10});
-    set.remove({12, 24});
-    CHECK(set.ranges() == 0);
 }

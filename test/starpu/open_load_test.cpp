@@ -183,8 +183,11 @@ TEST_CASE("a load ends without the units that were taken back") {
 
 TEST_CASE("what cannot be handed over to a load is refused with a sentence") {
     OpenAxpy axpy(100);
+    Gate gate;
     auto options = axpy.options();
     options.granularity = 10;
+    options.uses = &gate.use;
+    options.uses_count = 1;
     Load load = create(options);
     const auto refuses = [&](apportion_load* whose, std::uint64_t first, std::uint64_t units, int error,
                              const std::string& words) {
@@ -192,8 +195,13 @@ TEST_CASE("what cannot be handed over to a load is refused with a sentence") {
         CHECK(std::string(apportion_error()).find(words) != std::string::npos);
     };
     refuses(load.get(), 0, 10, -EPIPE, "was not submitted");
+    REQUIRE(starpu_data_acquire(gate.use.handle, STARPU_RW) == 0);  // nothing is computed before it is released
     REQUIRE(apportion_load_submit(load.get()) == 0);
     REQUIRE(apportion_load_add(load.get(), 20, 20) == 0);
+    for (const int first : {10, 20, 30}) refuses(load.get(), first, 20, -EINVAL, "still computes some of 20 units");
+    REQUIRE(apportion_load_add(load.get(), 10, 10) == 0);
+    REQUIRE(apportion_load_add(load.get(), 40, 10) == 0);
+    starpu_data_release(gate.use.handle);
     refuses(load.get(), 0, 15, -EINVAL, "granularity");
     refuses(load.get(), 90, 20, -EINVAL, "has 100 units");
     refuses(load.get(), UINT64_MAX, 10, -EINVAL, "has 100 units");
