@@ -165,7 +165,7 @@ void Run::task_finished(void* arg) {
     RunningBlock::Lane& lane = run->lane_of(*running, starpu_worker_get_id());
     TaskEnd end(*task, running->data, lane);
     if (!end.nowhere) {
-        end.lane_busy_s = lane.busy_s = lane.busy_s + end.busy_s();
+        end.lane_busy_s = lane.busy_s += end.busy_s();
         lane.begun_us = RunningBlock::kNone_us;  // while its end waits to be heard it is not late
         end.failure = running->take_failure(*task);
     }
