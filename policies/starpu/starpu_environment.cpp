@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <regex>
 #include <string>
 #include <string_view>
 
@@ -77,19 +78,9 @@ void check_numbers() {
     }
 }
 
-bool is_list(std::string_view text) {
-    constexpr std::size_t kMostDigits = 9;
-    std::size_t digits = 0, numbers = 0;
-    bool after_number = false;  // or its range
-    for (const char c : text) {
-        const bool digit = c >= '0' && c <= '9';
-        if (digit && digits++ == 0) ++numbers;
-        if (digits > kMostDigits || (c == '-' ? !after_number : !digit && c != ',' && c != ' ')) return false;
-        if (c == ',' && numbers == 0) return false;
-        after_number = digit;
-        if (!digit) digits = 0;
-    }
-    return numbers > 0;
+bool is_list(const std::string& text) {
+    const std::regex form(" *[0-9]{1,9}((-|-?[ ,]+)[0-9]{1,9})*-?[ ,]*");
+    return std::regex_match(text, form);
 }
 
 void check_other_values() {
