@@ -128,8 +128,6 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     static bool filling(const LoadSetup& setup);
 
   private:
-    class Calling;
-
     /// A handle on its way to main memory: a block's result, part of an evacuation, or the application's own.
     struct Return {
         std::shared_ptr<Run> run;
@@ -300,7 +298,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::list<std::int64_t> to_fill_;       ///< what the last one to serve has left
     std::vector<std::int64_t> submitting_;  ///< blocks whose tasks a thread is handing to StarPU
     std::atomic<bool> served_ = false;      ///< a thread carries them out
-    mutable std::atomic<int> calling_ = 0;  ///< threads that make calls into StarPU
+    std::atomic<int> calling_ = 0;          ///< threads that make calls into StarPU
     // Of the thread that serves, the others under its lock:
     mutable Mutex mutex_;
     Condition changed_;

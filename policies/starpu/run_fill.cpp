@@ -15,24 +15,12 @@
 #include "policies/starpu/application_handles.hpp"
 #include "policies/starpu/block_argument.hpp"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/inside.hpp"
 #include "policies/starpu/run.hpp"
 
 namespace apportion {
 
 namespace {
-/// While it lives, the thread is in the fill function of this load, perhaps inside that of another one.
-struct Filling {
-    explicit Filling(const LoadSetup& s) : setup(s) { innermost = this; }
-    ~Filling() { innermost = outer; }
-    Filling(const Filling&) = delete;
-    Filling& operator=(const Filling&) = delete;
-
-    static thread_local const Filling* innermost;
-    const LoadSetup& setup;
-    const Filling* const outer = innermost;
-};
-thread_local const Filling* Filling::innermost = nullptr;
-
 /// What the application set in a task and nobody would ever call, as the load has its own there; empty: nothing.
 std::string lost_callback(const starpu_task& task) {
     const char* const set = task.callback_func                ? "callback_func"
@@ -46,11 +34,7 @@ std::string lost_callback(const starpu_task& task) {
 }
 }  // namespace
 
-bool Run::filling(const LoadSetup& setup) {
-    const Filling* in = Filling::innermost;
-    while (in && &in->setup != &setup) in = in->outer;
-    return in != nullptr;
-}
+bool Run::filling(const LoadSetup& setup) { return Inside<LoadSetup>::of(setup); }
 
 /// The next block whose turn it is: without the lock, as the application may wait for others who want it. A device's
 /// thread fills those of its device alone (not `any`), which would begin nothing meanwhile. False: others are left.
@@ -143,7 +127,7 @@ void Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what
     task.name = setup_.name;
     int refused = 0;
     try {
-        const Filling here(setup_);
+        const Inside<LoadSetup> here(setup_);
         refused = setup_.options.fill(&task, &filled, setup_.options.arg);
     } catch (const std::exception& error) {
         throw ApiError(EIO, "the application's fill function threw at {}: {}", running.range(), error.what());

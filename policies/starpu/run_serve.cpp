@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "policies/starpu/inside.hpp"
 #include "policies/starpu/run.hpp"
 
 namespace apportion {
@@ -41,53 +42,17 @@ void wait_a_moment(const std::atomic<bool>& served) {
 
 }  // namespace
 
-/// This thread's calls into StarPU for a run. A part without work ends while it is submitted, and what then comes next
-/// would be submitted within that call, and so on: what is told within a call waits until that returns.
-class Run::Calling {
-  public:
-    explicit Calling(const Run& run) : run_(run), outer_(innermost()) {
-        ++run_.calling_;
-        STARPU_PTHREAD_SETSPECIFIC(key(), this);
-    }
-    ~Calling() {
-        STARPU_PTHREAD_SETSPECIFIC(key(), outer_);
-        --run_.calling_;
-    }
-    Calling(const Calling&) = delete;
-    Calling& operator=(const Calling&) = delete;
-
-    static bool of(const Run& run) {
-        const Calling* its = innermost();
-        while (its && &its->run_ != &run) its = its->outer_;
-        return its != nullptr;
-    }
-
-  private:
-    static starpu_pthread_key_t key() {  // simulated threads share what is thread_local
-        static const starpu_pthread_key_t its = [] {
-            starpu_pthread_key_t created;
-            STARPU_PTHREAD_KEY_CREATE(&created, nullptr);
-            return created;
-        }();
-        return its;
-    }
-    static const Calling* innermost() { return static_cast<const Calling*>(STARPU_PTHREAD_GETSPECIFIC(key())); }
-
-    const Run& run_;
-    const Calling* const outer_;
-};
-
-bool Run::calls_starpu() const { return calling_ > 0 && !Calling::of(*this); }
+bool Run::calls_starpu() const { return calling_ > 0 && !Inside<Run>::of(*this); }
 
 void Run::tell(Change change, Caller caller) noexcept {
     const auto self = shared_from_this();  // another thread may carry it out, and then the load may be gone
     post(std::move(change));
-    if (!Calling::of(*this)) serve(caller);
+    if (!Inside<Run>::of(*this)) serve(caller);
 }
 
 Units Run::withdraw(UnitRange range) {
     Units withdrawn = 0;
-    if (Calling::of(*this)) return withdrawn;
+    if (Inside<Run>::of(*this)) return withdrawn;
     tell_and_wait(
         [&](Locked&) {
             if (flow_ && on_ && error_ == 0) withdrawn = flow_->withdraw(range);
@@ -227,7 +192,10 @@ void Run::make_calls(Locked& on) {
         watch_failed_ = true;
         wake_at_us_ = 0;  // the next change asks for another one
     }
-    const Calling here(*this);
+    // A part without work ends while it is submitted, and what then comes next would be submitted within that call, and
+    // so on: what is told within a call waits until that returns.
+    const Inside<Run> calls(*this);
+    ++calling_;
     for (starpu_task* task : std::exchange(on.tasks, {}))
         if (const int refused = starpu_task_submit(task); refused != 0) {
             auto* running = static_cast<RunningBlock*>(task->callback_arg);
@@ -249,6 +217,7 @@ void Run::make_calls(Locked& on) {
         post([this, its = on.retired.size()](Locked&) { retiring_ -= its; });
         on.retired.clear();
     }
+    --calling_;
 }
 
 /// What the application throws ends the run.

@@ -2,6 +2,7 @@
 //
 // heard_late, on a simulated machine with devices, APPORTION_TRACE=1: the application takes 5 s to fill a task, and
 // results that are on their way come home meanwhile. The report says when they did, not when the load heard of it.
+// Other threads may wait for the load meanwhile.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -68,7 +69,9 @@ int main(int, char**) try {
     options.bytes_per_unit = kBytes;
     apportion::Load load(options);
     const double begin_us = starpu_timing_now();
-    load.run();
+    load.submit();
+    while (long_fill_us == 0) starpu_sleep(0.01F);
+    load.wait();  // another thread is in the fill function
     const double long_fill_s = (long_fill_us - begin_us) * 1e-6;
     int came_home = 0;
     double longest_s = 0;
