@@ -195,7 +195,11 @@ void Run::make_calls(Locked& on) {
     // A part without work ends while it is submitted, and what then comes next would be submitted within that call, and
     // so on: what is told within a call waits until that returns.
     const Inside<Run> calls(*this);
-    ++calling_;
+    const struct Counted {
+        explicit Counted(std::atomic<int>& count) : of(count) { ++of; }
+        ~Counted() { --of; }
+        std::atomic<int>& of;
+    } counted(calling_);
     for (starpu_task* task : std::exchange(on.tasks, {}))
         if (const int refused = starpu_task_submit(task); refused != 0) {
             auto* running = static_cast<RunningBlock*>(task->callback_arg);
@@ -217,7 +221,6 @@ void Run::make_calls(Locked& on) {
         post([this, its = on.retired.size()](Locked&) { retiring_ -= its; });
         on.retired.clear();
     }
-    --calling_;
 }
 
 /// What the application throws ends the run.
