@@ -223,8 +223,12 @@ double UnlikeUnits::overdue(int processor, double now_s, const Progress& progres
 }
 
 bool UnlikeUnits::may_be_too_dear(double granule_s, double left_s, double now_s, const Progress& progress) const {
-    double dearer = 0;
-    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) dearer = std::max(dearer, overdue(p, now_s, progress));
+    double most = 0, dearer = 0;  // the second of all: one may hang
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
+        const double its = overdue(p, now_s, progress);
+        dearer = std::max(dearer, std::min(its, most));
+        most = std::max(most, its);
+    }
     return dearer > kOverdue && dearer * granule_s > left_s;
 }
 
