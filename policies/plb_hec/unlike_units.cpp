@@ -225,6 +225,7 @@ double UnlikeUnits::overdue(int processor, double now_s, const Progress& progres
 bool UnlikeUnits::may_be_too_dear(double granule_s, double left_s, double now_s, const Progress& progress) const {
     double most = 0, dearer = 0;  // the second of all: one may hang
     for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
+        if (!processors_[static_cast<std::size_t>(p)].own_memory) continue;
         const double its = overdue(p, now_s, progress);
         dearer = std::max(dearer, std::min(its, most));
         most = std::max(most, its);

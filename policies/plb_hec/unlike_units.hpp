@@ -38,8 +38,9 @@ class UnlikeUnits {
     /// several. `block`: what it would have otherwise; `fixed_s`: of a block.
     double insured(int processor, double block, double fixed_s,
                    const std::function<double(int processor, Units units)>& by_size_s) const;
-    /// Whether who computes nothing may hold up the end, in `left_s`, with one granule: if it is as dear as two blocks
-    /// look that take much longer than their units did on average. `granule_s`: what it should take.
+    /// Whether who computes nothing may hold up the end, in `left_s`, with one granule: if it is as dear as the
+    /// blocks of two devices look, which take much longer than their units did on average. `granule_s`: what it should
+    /// take.
     bool may_be_too_dear(double granule_s, double left_s, double now_s, const Progress& progress) const;
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }
     /// The processor's next block is a trial, of the last units.
