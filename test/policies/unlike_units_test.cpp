@@ -253,6 +253,35 @@ TEST_CASE("nobody waits for one that takes much longer than its blocks before") 
     CHECK(units.next_block(0, 2.5, OneRuns()) > 0);
 }
 
+TEST_CASE("while two devices take much longer than they should, a unit may be as dear") {
+    struct Running final : Progress {
+        std::vector<BlockInFlight> block = {{.id = 1, .units = 10, .given_s = 0, .begun_s = 0}};
+        std::vector<int> by;
+        Units remaining() const override { return 5; }
+        std::span<const BlockInFlight> in_flight(int processor) const override {
+            return std::ranges::count(by, processor) > 0 ? std::span<const BlockInFlight>(block)
+                                                         : std::span<const BlockInFlight>();
+        }
+        Units room(int) const override { return kNoLimit; }
+    } running;
+    LoadDescription load;
+    load.units = 1000;
+    for (const char* name : {"core 0", "core 1", "core 2", "card 0", "card 1"})
+        load.processors.push_back({.name = name, .kind = name[1] == 'a', .own_memory = name[1] == 'a'});
+    UnlikeUnits units;
+    units.begin(load, unknown);
+    for (int p = 0; p < 5; ++p) units.finished(finished(p, 10, 1, 0));
+    const auto too_dear = [&](double now_s) { return units.may_be_too_dear(1, 4, now_s, running); };
+    running.by = {3, 4};
+    CHECK_FALSE(too_dear(1.9));
+    CHECK_FALSE(too_dear(3.9));  // even four times as dear it ends in time
+    CHECK(too_dear(4.1));
+    running.by = {4};
+    CHECK_FALSE(too_dear(100));  // it may hang
+    running.by = {1, 2, 4};
+    CHECK_FALSE(too_dear(100));  // cores are busy with something else now and then
+}
+
 TEST_CASE("who needs longer for a unit than the others for all that is left gets none") {
     UnlikeUnits units;
     units.begin(load_of_two(), unknown);
