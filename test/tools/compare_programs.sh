@@ -117,7 +117,7 @@ done
 [ $claims -le 3 ] || fail "alike policies were ranked in $claims of 10 comparisons"
 FAKE=ranked "$apportion" compare --policies equal,plb-hec -- ./fake | tr -s ' ' >ranked
 grep -q '^ 1 plb-hec' ranked && grep -q '^ 2 equal' ranked || fail "policies that differ are not ranked: $(cat ranked)"
-grep -q '^plb-hec is 1.[0-9]* times as fast as equal' ranked || fail "nothing says by how much: $(cat ranked)"
+grep -q '^plb-hec is [12].[0-9]* times as fast as equal' ranked || fail "nothing says by how much: $(cat ranked)"
 grep -q '^9 rounds in random order (seed [0-9]*), .* s: the order is settled' ranked || fail "settled: $(tail -3 ranked)"
 # plb-hec has the smallest median, but only of equal it may be said that it is faster than gss.
 FAKE=crossing FAKE_RUNS=$folder/runs "$apportion" compare --policies plb-hec,equal,gss --repeat 12 -- ./fake >crossing
