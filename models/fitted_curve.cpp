@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -196,7 +197,8 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
         return true;
     };
 
-    if (sizes >= 2) take(kConstant | kLinear, least_squares.solve(kConstant | kLinear));
+    const Solution straight = sizes >= 2 ? least_squares.solve(kConstant | kLinear) : Solution();
+    if (sizes >= 2) take(kConstant | kLinear, straight);
     if (best) shape.line_slope_ = best->raw(best->scale_, 1);
     constexpr std::size_t kFewSizes = 6;
     constexpr double kGoodLine = 0.1;  // with few sizes, only what no line explains is worth a bent curve
@@ -219,6 +221,19 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
             const double value = criterion(solution.relative_rss, valid.size(), std::popcount(subset));
             if (value < least && take(subset, solution)) least = value;
         }
+    }
+    if (!best && sizes >= 2 && straight.coefficients(1, 0) > 0) {
+        // A line that would begin below 0: larger blocks take longer than in proportion, and the largest tell by how
+        // much.
+        std::vector<BlockTime> largest;
+        std::ranges::copy_if(valid, std::back_inserter(largest),
+                             [&](const BlockTime& sample) { return sample.units * kClearlyLarger > shape.scale_; });
+        Solution line = RelativeLeastSquares(largest, shape.scale_, 3).solve(kLinear);
+        line.relative_rss = 0;
+        for (const BlockTime& sample : valid)
+            line.relative_rss +=
+                std::pow(std::log(line.coefficients(0, 0) * sample.units / shape.scale_ / sample.seconds), 2);
+        take(kLinear, line);
     }
     if (!best) {
         // One size, or a line that would fall or begin below 0: of those that just do not, the better one.

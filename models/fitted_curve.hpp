@@ -6,9 +6,10 @@
 // What the paper leaves open, and what is done here: a constant belongs to the basis (x is printed twice); e^x only on
 // x scaled to [0, 1] by the largest measured size; residuals are relative (weights 1/t^2), for times span decades; the
 // subset of basis functions is the one of smallest corrected Akaike criterion among those that give a positive,
-// non-decreasing F on the trusted range. One size gives s x, two or three give c + s x. Outside the trusted range F
-// goes on as a line, beyond it at least as steep as the line through all samples, and as the slope that their residuals
-// could hide: a curve that bends down where it was measured must not promise that larger blocks cost nothing.
+// non-decreasing F on the trusted range. One size gives s x, two or three give c + s x; where c would be below 0, s x
+// of the largest. Outside the trusted range F goes on as a line, beyond it at least as steep as the line through all
+// samples, and as the slope that their residuals could hide: a curve that bends down where it was measured must not
+// promise that larger blocks cost nothing.
 #pragma once
 
 #include <array>

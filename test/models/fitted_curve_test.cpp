@@ -174,3 +174,12 @@ TEST_CASE("unusable samples are skipped, and none at all gives no curve") {
     REQUIRE(curve);
     CHECK(curve->samples() == 1);
 }
+
+TEST_CASE("where larger blocks take longer than in proportion, the largest tell the speed") {
+    const std::vector<BlockTime> samples{{12, 1e-4}, {144, 0.03}, {150, 0.031}};
+    const auto curve = FittedCurve::fit(samples);
+    REQUIRE(curve);
+    CHECK(curve->seconds(144) == Approx(0.03).epsilon(0.05));
+    CHECK(curve->seconds(1440) >= 0.29);
+    CHECK(curve->seconds(12) > 1e-4);
+}
