@@ -78,7 +78,7 @@ class PlbHecImproved final : public Policy {
         const bool differed = models_.sizes_differ(block.processor);
         plan_.block_ended(block);
         repetition_.finished(block);
-        unlike_.finished(block, models_.at_most_s(block.processor, block.units));
+        if (unlike_.finished(block, models_.at_most_s(block.processor, block.units))) return;
         if (models_.add(block) == SampleVerdict::changed && !repetition_.as_before(block) &&
             !repetition_.changed(block.processor)) {
             ++report_.rebalances;

@@ -20,6 +20,7 @@ constexpr int kAboutAsLarge = 2;        // doublings
 constexpr int kContradictions = 4;      // one in so many pairs
 constexpr std::size_t kBlocks = 10;     // of a chunk, and by which a processor is known, as in LB4OMP
 constexpr double kOverdue = 2;          // times what blocks took on average: they may never end
+constexpr double kMuchFaster = 2;       // than who had better compute nothing
 constexpr double kMostFixed = 0.05;     // of a block
 constexpr double kPremium = 0.01;       // of a first run, what it costs at most that dear units are in several blocks
 constexpr double kLeastFixed_s = 5e-6;  // of a block, for the runtime
@@ -86,14 +87,15 @@ int UnlikeUnits::Lane::deviation(const Sample& sample) const {
     return !enough || longer == shorter ? 0 : longer > shorter ? 1 : -1;
 }
 
-void UnlikeUnits::finished(const FinishedBlock& block, double promised_s) {
+bool UnlikeUnits::finished(const FinishedBlock& block, double promised_s) {
     Lane& lane = at(block.processor);
     const Sample sample{.work = costs_.work(block.first, block.units),
                         .seconds = std::max(block.occupied_s(), block.busy_s),
                         .units = static_cast<double>(block.units),
                         .kernel_s = block.busy_s,
                         .warms_up = lane.of_size.empty()};
-    if (!(sample.units > 0) || !(sample.kernel_s > 0)) return;
+    if (!(sample.units > 0) || !(sample.kernel_s > 0)) return false;
+    bool tries_again = false;
     done_ += sample.work;
     // A node's times contradict each other while it learns about its own processors.
     if (!(block.half_busy_s > 0)) {
@@ -102,12 +104,13 @@ void UnlikeUnits::finished(const FinishedBlock& block, double promised_s) {
         if (!lane.of_size.empty()) lane.deviations.push_back(lane.deviation(sample));
         if (lane.deviations.size() > kLatest) lane.deviations.pop_front();
         judge();
-        lane.add_trial(sample);
+        tries_again = lane.add_trial(sample);
         judge_trials();
     }
     lane.add(sample);
     of_kind_[kind(block.processor)].add(1, {1, sample.work, sample.seconds});
     lane.variance_of_run = lane.variance(unit_s(block.processor));
+    return tries_again;
 }
 
 void UnlikeUnits::late_block_ended(int processor, Units units, double busy_s) {
@@ -144,13 +147,13 @@ void UnlikeUnits::judge() {
     if (judged > 1 && blocks >= kFewest && 2 * std::max(longer, shorter) > judged) found_ = true;
 }
 
-void UnlikeUnits::Lane::add_trial(const Sample& sample) {
+bool UnlikeUnits::Lane::add_trial(const Sample& sample) {
     if (std::exchange(on_trial, false)) {
-        ++trials;
         trial = sample;
-    } else if (trials > 0 && sample.units > trial.units) {
-        larger_s = std::min(larger_s, sample.kernel_s);
+        return ++trials > 1;
     }
+    if (trials > 0 && sample.units > trial.units) larger_s = std::min(larger_s, sample.kernel_s);
+    return false;
 }
 
 bool UnlikeUnits::Lane::trial_exceeds_larger() const { return trial.kernel_s > kContradicted * larger_s; }
@@ -224,13 +227,14 @@ double UnlikeUnits::overdue(int processor, double now_s, const Progress& progres
 
 bool UnlikeUnits::may_be_too_dear(double granule_s, double left_s, double now_s, const Progress& progress) const {
     double most = 0, dearer = 0;  // the second of all: one may hang
+    bool others_are_faster = false;
     for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
-        if (!processors_[static_cast<std::size_t>(p)].own_memory) continue;
-        const double its = overdue(p, now_s, progress);
+        const double its = overdue(p, now_s, progress), its_s = unit_s(p) * static_cast<double>(granularity_);
         dearer = std::max(dearer, std::min(its, most));
         most = std::max(most, its);
+        others_are_faster = others_are_faster || (its_s > 0 && !at(p).lost && kMuchFaster * its_s < granule_s);
     }
-    return dearer > kOverdue && dearer * granule_s > left_s;
+    return others_are_faster && dearer > kOverdue && dearer * granule_s > left_s;
 }
 
 /// When it has nothing left to compute.

@@ -30,17 +30,18 @@ class UnlikeUnits {
     /// What runs showed holds for this one where it has as many units and the same processors. `by_size_s`: what such a
     /// block takes, by all that is known of its processor when units are alike; 0: nothing is.
     void begin(const LoadDescription& load, const std::function<double(int processor, Units units)>& by_size_s);
-    /// `promised_s`: see UnitCosts.
-    void finished(const FinishedBlock& block, double promised_s = 0);
+    /// `promised_s`: see UnitCosts. Returns whether it was another trial, which tells of its place, not of the
+    /// processor.
+    bool finished(const FinishedBlock& block, double promised_s = 0);
     void late_block_ended(int processor, Units units, double busy_s);
     /// Units that a core's block has at most in a first run: before that has ended nobody knows what units elsewhere
     /// cost, and nobody may take the block over, so that it is worth a hundredth of the run that dear units are in
     /// several. `block`: what it would have otherwise; `fixed_s`: of a block.
     double insured(int processor, double block, double fixed_s,
                    const std::function<double(int processor, Units units)>& by_size_s) const;
-    /// Whether who computes nothing may hold up the end, in `left_s`, with one granule: if it is as dear as the
-    /// blocks of two devices look, which take much longer than their units did on average. `granule_s`: what it should
-    /// take.
+    /// Whether one that computes nothing, where another is much faster, may hold up the end, in `left_s`, with one
+    /// granule: if it is as dear as two blocks look that take much longer than their units did on average. `granule_s`:
+    /// what it should take.
     bool may_be_too_dear(double granule_s, double left_s, double now_s, const Progress& progress) const;
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }
     /// The processor's next block is a trial, of the last units.
@@ -84,7 +85,7 @@ class UnlikeUnits {
         double larger_s = std::numeric_limits<double>::infinity();  ///< of a larger block after the first, at least
 
         void begin();
-        void add_trial(const Sample& sample);
+        bool add_trial(const Sample& sample);  ///< whether it was another one
         bool trial_exceeds_larger() const;
         void add(const Sample& sample);
         bool measured() const { return !last.empty() || before.work > 0; }

@@ -253,7 +253,7 @@ TEST_CASE("nobody waits for one that takes much longer than its blocks before") 
     CHECK(units.next_block(0, 2.5, OneRuns()) > 0);
 }
 
-TEST_CASE("while two devices take much longer than they should, a unit may be as dear") {
+TEST_CASE("while two blocks take much longer than they should, a unit may be as dear") {
     struct Running final : Progress {
         std::vector<BlockInFlight> block = {{.id = 1, .units = 10, .given_s = 0, .begun_s = 0}};
         std::vector<int> by;
@@ -278,8 +278,8 @@ TEST_CASE("while two devices take much longer than they should, a unit may be as
     CHECK(too_dear(4.1));
     running.by = {4};
     CHECK_FALSE(too_dear(100));  // it may hang
-    running.by = {1, 2, 4};
-    CHECK_FALSE(too_dear(100));  // cores are busy with something else now and then
+    running.by = {3, 4};
+    CHECK_FALSE(units.may_be_too_dear(0.1, 0.4, 100, running));  // nobody would do it much sooner
 }
 
 TEST_CASE("who needs longer for a unit than the others for all that is left gets none") {
