@@ -150,7 +150,7 @@ void UnlikeUnits::judge() {
 bool UnlikeUnits::Lane::add_trial(const Sample& sample) {
     if (std::exchange(on_trial, false)) {
         trial = sample;
-        return ++trials > 1;
+        return ++trials == 2 && std::isfinite(larger_s);
     }
     if (trials > 0 && sample.units > trial.units) larger_s = std::min(larger_s, sample.kernel_s);
     return false;
