@@ -236,7 +236,7 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
         take(kLinear, line);
     }
     if (!best) {
-        // One size, or a line that would fall or begin below 0: of those that just do not, the better one.
+        // One size, or a line that would fall: in proportion or level, the better one.
         const Solution line = least_squares.solve(kLinear);
         take(kLinear, line);
         if (sizes >= 2) {

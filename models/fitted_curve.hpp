@@ -41,8 +41,10 @@ class FittedCurve {
     double second_derivative(double units) const;
 
     bool sizes_differ() const { return scale_ >= kClearlyLarger * smallest_; }  ///< else F is merely proportional
-    double r2() const { return r2_; }                       ///< coefficient of determination of the seconds
-    double relative_error() const { return error_; }        ///< root mean square of the relative residuals
+    double r2() const { return r2_; }  ///< coefficient of determination of the seconds
+    double relative_error() const {
+        return error_;
+    }  ///< root mean square of the relative residuals (of logarithms for s x of the largest)
     double smallest_measured() const { return smallest_; }  ///< units
     double largest_measured() const { return scale_; }      ///< units
     int samples() const { return samples_; }

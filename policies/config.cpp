@@ -142,7 +142,9 @@ std::optional<std::string> check_environment() {
         const std::string_view text = *entry;
         const std::string_view name = text.substr(0, text.find('='));
         if (!name.starts_with(kPrefix) || std::ranges::find(names, name) != names.end()) continue;
-        return fmt::format("Environment variable {} is unknown{}.", name, did_you_mean(name, names));
+        const std::string hint = did_you_mean(name, names);
+        return fmt::format("Environment variable {} is unknown{}.", name,
+                           hint.empty() ? "; unset it, docs/environment.md has those there are" : hint);
     }
     return std::nullopt;
 }

@@ -120,7 +120,7 @@ void UnitCosts::learn_speeds() {
 std::vector<double> UnitCosts::speeds_by_neighbours() const {
     constexpr int kMostSweeps = 100;
     constexpr double kSettled = 1e-3;
-    constexpr double kSame = 0.1;  // what neighbours differ by; one step beyond must not count as much as it is high
+    constexpr double kSame = 0.1;  // as close as equal; what differs by more counts by how much, not by its square
     std::vector<BlockSums> sums(kinds_.size());
     std::vector<double> logs, of_blocks;
     for (const BlockOfRun& block : blocks_) {

@@ -84,6 +84,10 @@ TEST_CASE("a misspelt variable is reported with the nearest valid name") {
         CHECK(*error ==
               "Environment variable APPORTION_INITIALBLOCK is unknown (did you mean APPORTION_INITIAL_BLOCK?).");
     }
+    {
+        Setting setting("APPORTION_FOO", "");
+        CHECK_THAT(check_environment().value_or(""), ContainsSubstring("APPORTION_FOO is unknown; unset it"));
+    }
     Setting cache("APPORTION_CACHE", "/tmp"), real("APPORTION_STARPU_REAL", "/opt/starpu");
     CHECK_FALSE(check_environment());
 }
