@@ -351,7 +351,7 @@ void PlbHecPlan::round_shares() {
         left -= more;
         add(p);
     }
-    worthwhile_error_s_ = find_worthwhile_error_s();
+    find_worthwhile_error();
     for (int p = 0; p < static_cast<int>(times_.size()); ++p) planned_share_end_s_[index(p)] = share_end_s(p);
 }
 
@@ -377,12 +377,12 @@ double PlbHecPlan::error_s(int processor, double block) const {
            (std::max(kPredictionError, curve.relative_error()) + kExtrapolationError * doublings);
 }
 
-double PlbHecPlan::find_worthwhile_error_s() const {
-    int compute = 0;
+void PlbHecPlan::find_worthwhile_error() {
+    compute_ = 0;
     double sum = 0;
     for (int p = 0; p < static_cast<int>(times_.size()); ++p) {
         const double share = plan_.shares_units[index(p)];
-        compute += share >= granule() || !planned_end_s_[index(p)].empty();
+        compute_ += share >= granule() || !planned_end_s_[index(p)].empty();
         if (share < granule() || !models_.curve(p)) continue;
         const double block = share / time(p).blocks(share).count;
         const double in_halves_s = 2 * time(p).kernel_seconds(block / 2) - time(p).kernel_seconds(block);
@@ -391,7 +391,7 @@ double PlbHecPlan::find_worthwhile_error_s() const {
         const double fixed_s = std::max(known_s, kBlockOverhead_s) + waiting_s_;
         sum += fixed_s * share / units() * error_s(p, block);
     }
-    return compute > 1 ? std::sqrt(sum) : std::numeric_limits<double>::infinity();
+    worthwhile_error_s_ = std::sqrt(sum);
 }
 
 }  // namespace apportion

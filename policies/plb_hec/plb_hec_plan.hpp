@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -86,8 +87,10 @@ class PlbHecPlan {
     /// What a processor saves the run when its share becomes k blocks is that its last one is late by error / k; what
     /// it loses is k times its fixed costs, which are its part of the work for all. So k = error / E, and all together
     /// lose the sum of fixed costs x part x error / E, and E: least when E is the root of that sum. Nobody waits for
-    /// one that computes alone.
-    double worthwhile_error_s() const { return worthwhile_error_s_; }
+    /// one that computes alone: one part is as good as several.
+    double worthwhile_error_s() const {
+        return compute_ > 1 ? worthwhile_error_s_ : std::numeric_limits<double>::infinity();
+    }
     /// Of a core for its next block, as of late.
     double waiting_s() const { return waiting_s_; }
 
@@ -122,7 +125,7 @@ class PlbHecPlan {
     bool compare(double now_s, const Progress& progress);
     bool adjust(int processor, double now_s, const Progress& progress);
     void learn_waiting(const FinishedBlock& block);
-    double find_worthwhile_error_s() const;
+    void find_worthwhile_error();
     double share_end_s(int processor) const;
 
     const PlbHecModels& models_;
@@ -138,6 +141,7 @@ class PlbHecPlan {
     std::vector<double> given_;  ///< units of it, per processor
     EqualFinishIpopt solver_;
     double worthwhile_error_s_ = 0;
+    int compute_ = 0;                                ///< processors, by the plan
     bool made_ = false;                              ///< plan_ is one for what is left, as far as is known
     std::optional<double> checked_at_s_;             ///< at this moment it was found to hold
     Units left_ = 0;                                 ///< units of it that nobody was given

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 
@@ -87,4 +89,30 @@ TEST_CASE("fast and slow cores of one kind are told apart although they are alik
         INFO("run " << k + 1 << ": " << ratio);
         CHECK(ratio < (k == 0 ? 2.2 : k < 3 ? 1.5 : 1.2));
     }
+}
+
+TEST_CASE("who is thought to compute all alone is helped when that takes much longer") {
+    struct FirstComputes final : Progress {
+        std::vector<BlockInFlight> its = {{.id = 1, .units = 50, .given_s = 0, .begun_s = 0}};
+        Units remaining() const override { return 550; }
+        std::span<const BlockInFlight> in_flight(int processor) const override {
+            return processor == 0 ? std::span<const BlockInFlight>(its) : std::span<const BlockInFlight>();
+        }
+        Units room(int) const override { return kNoLimit; }
+    };
+    LoadDescription load;
+    load.units = 600;
+    load.processors = {{"fast", 1}, {"slow 0", 0}, {"slow 1", 0}};
+    const auto policy = find_policy("plb-hec")->make();
+    policy->begin(load);
+    for (const int slow : {1, 2})
+        for (const Units units : {1, 2}) policy->block_finished({0, slow, 0, units, 0, 0, 0, 1.0 * units, 1.0 * units});
+    for (const Units units : {1, 10, 100})
+        policy->block_finished({0, 0, 0, units, 0, 0, 0, 1e-3 * units, 1e-3 * units});
+    load.run = 2;
+    policy->begin(load);
+    CHECK(policy->next_block(0, 0, NothingInFlight(600)) > 0);
+    CHECK(policy->next_block(1, 0, FirstComputes()) == 0);
+    CHECK(policy->next_block(1, 0.1, FirstComputes()) == 0);
+    CHECK(policy->next_block(1, 100, FirstComputes()) > 0);
 }
