@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/plb_hec/unit_costs.hpp"
 
+#include <Eigen/Dense>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
+#include <optional>
 #include <utility>
+
+#include "models/fitted_curve.hpp"
 
 namespace apportion {
 
@@ -14,16 +20,6 @@ constexpr double kBlocks = 10;        // by which a processor is known
 constexpr double kUnlike = 1.5;       // blocks took so many times more or less than their sizes say
 constexpr double kEarlierRuns = 0.5;  // what an earlier run counts beside the one after it
 constexpr Units kMostPieces = 1024;   // that are kept: with more blocks, a run learns by itself
-
-/// Of differences, a weighted mean.
-struct Pull {
-    double pairs = 0, weight = 0, sum = 0;
-
-    void add(double count, double difference, double its_weight) {
-        pairs += count, weight += its_weight, sum += its_weight * difference;
-    }
-    double mean() const { return sum / weight; }
-};
 
 double error(double seconds, double expected_s) { return std::abs(std::log(seconds / expected_s)); }
 
@@ -85,13 +81,14 @@ bool UnitCosts::conclude(bool found, const std::function<double(int, Units)>& by
     }
     const bool places_tell = !known() || of_places < of_sizes;
     std::ranges::sort(blocks_, {}, &BlockOfRun::first);
+    found = found || of_sizes > all_s * error(kUnlike, 1) || (!known() && !getenv("NOPD") && places_differ());
     if (!known()) learn_costs(speeds_by_neighbours());
     learn_speeds();
     std::vector<double> units_s;
     for (std::size_t p = 0; p < kinds_.size(); ++p) units_s.push_back(unit_s(static_cast<int>(p)));
     learn_costs(units_s);
     blocks_.clear();
-    return places_tell && (found || of_sizes > all_s * error(kUnlike, 1));
+    return places_tell && found;
 }
 
 /// Who has had few blocks is thought to be like its kind.
@@ -115,48 +112,90 @@ void UnitCosts::learn_speeds() {
     }
 }
 
-/// Seconds of a unit, alike for all processors, while nobody knows what units cost. A processor's mean tells its units
-/// as well as its speed; but units beside each other cost about the same, whoever computes them.
-std::vector<double> UnitCosts::speeds_by_neighbours() const {
-    constexpr int kMostSweeps = 100;
+/// Of each block: the logarithm of its seconds over those that its size says, alike for all processors; of each
+/// processor: that of the rest which is its own, while nobody knows what units cost. Its mean tells its units as well
+/// as its speed; but units beside each other cost about the same, whoever computes them: processors differ by so much
+/// that neighbouring blocks' costs differ least, in sum. Who has had few blocks is thought to be like its kind.
+std::vector<double> UnitCosts::told_by_neighbours(const std::vector<double>& of_blocks) const {
+    constexpr int kMostRounds = 50;  // of weighted least squares, whose weights make squares of differences differences
     constexpr double kSettled = 1e-3;
-    constexpr double kSame = 0.1;  // as close as equal; what differs by more counts by how much, not by its square
-    std::vector<BlockSums> sums(kinds_.size());
-    std::vector<double> logs, of_blocks;
-    for (const BlockOfRun& block : blocks_) {
-        const auto units = static_cast<double>(block.units);
-        sums[static_cast<std::size_t>(block.processor)].add(1, {1, units, block.seconds});
-        of_blocks.push_back(std::log(block.seconds / units));
+    constexpr double kSame = 0.1;    // as close as equal; what differs by more counts by how much, not by its square
+    constexpr double kMeans = 1e-9;  // what means weigh, which count where no neighbours tell
+    std::map<int, std::size_t> of_kind;  // unknowns behind those of the processors
+    for (const int kind : kinds_) of_kind.try_emplace(kind, kinds_.size() + of_kind.size());
+    const auto unknowns = static_cast<Eigen::Index>(kinds_.size() + of_kind.size());
+    Eigen::VectorXd means = Eigen::VectorXd::Zero(unknowns), seconds = means;
+    for (std::size_t k = 0; k < blocks_.size(); ++k) {
+        const auto p = static_cast<std::size_t>(blocks_[k].processor);
+        for (const std::size_t its : {p, of_kind.at(kinds_[p])}) {
+            seconds[static_cast<Eigen::Index>(its)] += blocks_[k].seconds;
+            means[static_cast<Eigen::Index>(its)] += blocks_[k].seconds * of_blocks[k];
+        }
     }
-    for (const BlockSums& its : sums) logs.push_back(its.work > 0 ? std::log(its.unit_s()) : 0);
-    double most = 1;
-    for (int sweep = 0; sweep < kMostSweeps && most > kSettled; ++sweep) {
-        std::vector<Pull> pulls(logs.size());
-        std::map<int, Pull> kinds;
+    const double all_s = seconds.head(std::ssize(kinds_)).sum();
+    means = means.cwiseQuotient(seconds.cwiseMax(std::numeric_limits<double>::min()));
+    Eigen::VectorXd logs = means, before;
+    for (int round = 0; round < kMostRounds; ++round) {
+        Eigen::MatrixXd matrix = kMeans * all_s * Eigen::MatrixXd::Identity(unknowns, unknowns);
+        Eigen::VectorXd right = kMeans * all_s * means, pairs = Eigen::VectorXd::Zero(unknowns), weights = pairs;
+        const auto couple = [&](Eigen::Index p, Eigen::Index q, double difference, double weight) {
+            matrix(p, p) += weight, matrix(q, q) += weight;
+            matrix(p, q) -= weight, matrix(q, p) -= weight;
+            right[p] -= weight * difference, right[q] += weight * difference;
+        };
         for (std::size_t k = 1; k < blocks_.size(); ++k) {
-            const auto p = static_cast<std::size_t>(blocks_[k - 1].processor);
-            const auto q = static_cast<std::size_t>(blocks_[k].processor);
+            const int p = blocks_[k - 1].processor, q = blocks_[k].processor;
             if (p == q) continue;
-            const double off = of_blocks[k] - of_blocks[k - 1] - (logs[q] - logs[p]);
-            const double weight = std::min(blocks_[k - 1].seconds, blocks_[k].seconds) / std::max(std::abs(off), kSame);
-            pulls[q].add(1, off, weight);
-            pulls[p].add(1, -off, weight);
+            const double differ = of_blocks[k] - of_blocks[k - 1], off = std::abs(differ - (logs[q] - logs[p]));
+            const double weight = std::min(blocks_[k - 1].seconds, blocks_[k].seconds) / std::max(off, kSame);
+            couple(p, q, differ, weight);
+            for (const int its : {p, q}) pairs[its] += 1, weights[its] += weight;
         }
-        for (std::size_t p = 0; p < logs.size(); ++p)
-            if (pulls[p].pairs > 0) kinds[kinds_[p]].add(pulls[p].pairs, logs[p], pulls[p].weight);
-        most = 0;
-        for (std::size_t p = 0; p < logs.size(); ++p) {
-            Pull& its = pulls[p];
-            if (!(its.pairs > 0)) continue;
-            const double missing = std::max(0.0, kBlocks - its.pairs) / its.pairs;
-            its.add(0, kinds[kinds_[p]].mean() - logs[p], missing * its.weight);
-            const double change = its.mean() / 2;
-            logs[p] += change;
-            most = std::max(most, std::abs(change));
+        for (Eigen::Index p = 0; p < std::ssize(kinds_); ++p) {
+            const double missing = std::max(0.0, kBlocks - pairs[p]);
+            couple(p, static_cast<Eigen::Index>(of_kind.at(kinds_[static_cast<std::size_t>(p)])), 0,
+                   pairs[p] > 0 ? missing / pairs[p] * weights[p] : all_s);
         }
+        before = std::exchange(logs, matrix.ldlt().solve(right));
+        if ((logs - before).cwiseAbs().maxCoeff() < kSettled) break;
     }
-    for (double& its : logs) its = std::exp(its);
-    return logs;
+    return {logs.begin(), logs.begin() + std::ssize(kinds_)};
+}
+
+/// Seconds of a unit.
+std::vector<double> UnitCosts::speeds_by_neighbours() const {
+    std::vector<double> of_blocks;
+    for (const BlockOfRun& block : blocks_)
+        of_blocks.push_back(std::log(block.seconds / static_cast<double>(block.units)));
+    std::vector<double> speeds = told_by_neighbours(of_blocks);
+    for (double& its : speeds) its = std::exp(its);
+    return speeds;
+}
+
+/// Whether blocks took by half more or less than their sizes say, by all blocks of their kinds, and by their neighbours
+/// of their processors. Each by itself may have seen a part of the load in which units are alike.
+bool UnitCosts::places_differ() const {
+    std::map<int, std::vector<BlockTime>> of_kinds;
+    for (const BlockOfRun& block : blocks_)
+        of_kinds[kinds_[static_cast<std::size_t>(block.processor)]].push_back(
+            {static_cast<double>(block.units), block.seconds});
+    std::map<int, std::optional<FittedCurve>> curves;
+    for (const auto& [kind, times] : of_kinds) curves[kind] = FittedCurve::fit(times);
+    std::vector<double> of_blocks;
+    for (const BlockOfRun& block : blocks_) {
+        const auto& curve = curves[kinds_[static_cast<std::size_t>(block.processor)]];
+        if (!curve) return false;
+        of_blocks.push_back(std::log(block.seconds / curve->seconds(static_cast<double>(block.units))));
+    }
+    const std::vector<double> of_processors = told_by_neighbours(of_blocks);
+    double sum = 0, all_s = 0;
+    for (std::size_t k = 0; k < blocks_.size(); ++k) {
+        const BlockOfRun& block = blocks_[k];
+        if (!(block.promised_s > 0) || std::isinf(block.promised_s)) continue;  // a first one may warm up
+        sum += block.seconds * std::abs(of_blocks[k] - of_processors[static_cast<std::size_t>(block.processor)]);
+        all_s += block.seconds;
+    }
+    return sum > all_s * std::log(kUnlike);
 }
 
 /// As this run and those before tell: the geometric mean of both.
