@@ -18,6 +18,7 @@ class ForwardingPolicy : public Policy {
     void block_finished(const FinishedBlock& block) override { policy().block_finished(block); }
     void block_returned(const ReturnedBlock& block) override { policy().block_returned(block); }
     std::vector<OwnedUnits> owned() const override { return policy().owned(); }
+    bool begins_at_end(int processor) const override { return policy().begins_at_end(processor); }
     void late_block_ended(int processor, Units units, double busy_s) override {
         policy().late_block_ended(processor, units, busy_s);
     }

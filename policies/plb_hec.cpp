@@ -5,8 +5,7 @@
 //
 // No phases and no barriers. A processor without a sample gets one probe; from then on every block is the first of the
 // blocks that the equal-finish plan for everything left gives it, with all blocks in flight accounted for. So probes
-// are work, a better model corrects the next block, and the last blocks shrink until all finish together. A plan is
-// kept while all end as planned.
+// are work, a better model corrects the next block, and the last blocks shrink until all finish together.
 //
 // While little is known, little is risked. Where there are devices, which may be much faster, one core of a kind tries
 // the smallest block, and the others wait for what that tells. A device's first blocks may be larger. Others compute
@@ -65,9 +64,7 @@ class PlbHecImproved final : public Policy {
     }
 
     /// Only where there are devices, which may be so much faster than cores or than each other.
-    bool answered_trial() const override {
-        return trial_ && std::ranges::any_of(load_.processors, &Processor::own_memory);
-    }
+    bool answered_trial() const override { return trial_ && has_devices(); }
 
     void units_added(Units) override {
         for (std::size_t p = 0; p < load_.processors.size(); ++p) plan_.had_nothing(static_cast<int>(p));
@@ -95,6 +92,12 @@ class PlbHecImproved final : public Policy {
     }
 
     std::vector<OwnedUnits> owned() const override { return repetition_.repeated(); }
+
+    /// Beside devices, which may be much faster. Units beside each other cost about the same: cores go on beside what
+    /// they were measured with.
+    bool begins_at_end(int processor) const override {
+        return !at(processor).own_memory && few_granules() && has_devices();
+    }
 
     void late_block_ended(int processor, Units units, double busy_s) override {
         models_.add({.processor = processor, .units = units, .busy_s = busy_s, .data_there = true});
@@ -146,7 +149,7 @@ class PlbHecImproved final : public Policy {
             const double unit_s = kTwice * models_.curve(processor)->seconds(granule()) / granule();
             return idle && !unlike_.outlasts_others(processor, unit_s, now_s, progress) ? first : 0;
         }
-        if (!idle && !tells_larger(processor)) return 0;
+        if (!idle && !models_.tells_larger(processor)) return 0;
         if (idle && !at(processor).own_memory && unlike_.doubts_trial(processor)) {
             plan_.outdate();
             trial_ = true;
@@ -182,6 +185,7 @@ class PlbHecImproved final : public Policy {
         };
     }
     double granule() const { return static_cast<double>(load_.granularity); }
+    bool has_devices() const { return std::ranges::any_of(load_.processors, &Processor::own_memory); }
 
     /// Whether a core of its kind computes its first block, of this run or one before, where there are devices: these
     /// may be so much faster that it outlasts the run. One is enough to know, which others take over then.
@@ -200,6 +204,9 @@ class PlbHecImproved final : public Policy {
     /// A core whose block nobody takes over, in a run of which nobody knows what its units cost.
     bool is_uninsured(int processor) const { return unseen_ && !at(processor).own_memory && !plan_.alone(processor); }
 
+    /// A share has less than kMostParts, so that dear units cannot be in as many blocks.
+    bool few_granules() const { return load_.units / load_.granularity / std::ssize(load_.processors) < kMostParts; }
+
     /// Whether there are devices, and the fixed costs of none are told from the rest.
     bool only_unknown_devices() const {
         bool devices = false;
@@ -211,20 +218,10 @@ class PlbHecImproved final : public Policy {
         return devices;
     }
 
-    /// Whether what it computed tells what larger blocks take: two sizes do, unless the larger one took no longer, and
-    /// longer than its data travel.
-    bool tells_larger(int processor) const {
-        if (!models_.sizes_differ(processor)) return false;
-        const FittedCurve& curve = *models_.curve(processor);
-        const double units = curve.largest_measured();
-        const double travel_s = models_.in(processor).seconds(units) + models_.out(processor).seconds(units);
-        return curve.derivative(units) > 0 || travel_s > curve.seconds(units);
-    }
-
     /// The next block of a share; 0: better none now.
     double block_of(int processor, double share, double now_s, const Progress& progress) const {
-        double block = tells_larger(processor) ? planned_block(processor, share, now_s, progress)
-                                               : second_block(processor, share, now_s);
+        double block = models_.tells_larger(processor) ? planned_block(processor, share, now_s, progress)
+                                                       : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
         const bool to_be_checked = models_.to_be_checked(processor) && models_.sizes_differ(processor);
         if (to_be_checked || models_.suspected(processor)) block = part_to_check(processor, share, block);
@@ -317,7 +314,8 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
 }
 
 /// After blocks of one size: what the processor would do until the common finish if it had no fixed costs. Nobody waits
-/// for one that computes alone: a small block is no safer, and costs what is fixed once more.
+/// for one that computes alone: a small block is no safer, and costs what is fixed once more. Of few granules, of which
+/// nobody knows what they cost, a core computes no more at once than it has computed.
 double PlbHecImproved::second_block(int processor, double share, double now_s) const {
     if (plan_.alone(processor)) return share / plan_.time(processor).blocks(share).count;
     const FittedCurve& curve = *models_.curve(processor);
@@ -330,6 +328,8 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
         const double proportional = measured * (plan_.finish_s() - now_s) / measured_s;
         block = std::min(share, std::max(measured, proportional));
     }
+    if (is_uninsured(processor) && few_granules())
+        block = std::min(block, std::max(granule(), unlike_.computed_units(processor)));
     return std::min(block, measured * kGrowth);
 }
 

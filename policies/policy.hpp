@@ -269,6 +269,12 @@ class Policy {
     /// the run before where data stay.
     virtual std::vector<OwnedUnits> owned() const { return {}; }
 
+    /// After begin: whether the processor's units, where nobody's, are the last ones that are left, not the first ones.
+    virtual bool begins_at_end(int processor) const {
+        (void)processor;
+        return false;
+    }
+
     /// A block of an earlier run that others had computed in the meantime has ended after all: `busy_s` of kernel time.
     /// Called between runs, or while one is on.
     virtual void late_block_ended(int processor, Units units, double busy_s) {

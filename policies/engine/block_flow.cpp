@@ -22,6 +22,7 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
     for (int p = 0; p < processors(); ++p) {
         const Processor& its = load.processors[static_cast<std::size_t>(p)];
         if (its.own_memory) lane(p).depth = 2;  // one computes while the data of the other travel
+        lane(p).from_end = among == Among::workers && !load.open && policy_.begins_at_end(p);
         if (its.memory_units != kNoLimit)
             lane(p).memory = DeviceMemory(its.memory_units, load.units / std::max(devices, Units{1}), load.granularity);
     }
@@ -58,15 +59,28 @@ bool BlockFlow::computes_apart(int processor, Units units) const {
 
 /// A trial is of the last units, which are needed last.
 UnitRange BlockFlow::take(int processor, Units units) {
-    if (among_ == Among::workers && !load_.open && policy_.answered_trial()) {
-        Units before = load_.units;
-        for (const Trial& trial : trials_) before = std::min(before, trial.range.first);
-        if (const auto range = free_.take_before(before, units, load_.granularity)) {
-            trials_.push_back({next_id_, *range});
+    const bool trial = among_ == Among::workers && !load_.open && policy_.answered_trial();
+    if (trial || lane(processor).from_end) {
+        if (const auto range = free_.take_before(before_trials(), units, load_.granularity)) {
+            if (trial) trials_.push_back({next_id_, *range});
             return *range;
         }
     }
     return free_.take(processor, units, load_.granularity);
+}
+
+Units BlockFlow::before_trials() const {
+    Units before = load_.units;
+    for (const Trial& trial : trials_) before = std::min(before, trial.range.first);
+    return before;
+}
+
+Progress::NextUnits BlockFlow::next_units(int processor) const {
+    if (free_.count() == 0) return {};
+    if (lane(processor).from_end)
+        if (const UnitRange last = free_.last_before(before_trials(), load_.granularity); last.units > 0)
+            return {last, true};
+    return free_.next(processor);
 }
 
 void BlockFlow::may_be_taken_over(std::int64_t id) {

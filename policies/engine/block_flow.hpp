@@ -130,9 +130,7 @@ class BlockFlow final : public Progress {
     Units remaining() const override { return free_.count(); }
     std::span<const BlockInFlight> in_flight(int processor) const override { return lane(processor).blocks; }
     Units room(int processor) const override;
-    NextUnits next_units(int processor) const override {
-        return free_.count() > 0 ? free_.next(processor) : NextUnits{};
-    }
+    NextUnits next_units(int processor) const override;
     bool is_late(int processor, double now_s) const override;
 
     /// Where nobody else is, who still computes what was taken over is not waited for: that may never end.
@@ -147,6 +145,7 @@ class BlockFlow final : public Progress {
     struct Lane {
         std::vector<BlockInFlight> blocks;
         std::size_t depth = 1;  ///< blocks in flight, at most
+        bool from_end = false;  ///< of the load, its units are
         double last_end_s = 0, last_home_s = 0;
         DeviceMemory memory;
         bool waits_for_room = false;
@@ -187,6 +186,7 @@ class BlockFlow final : public Progress {
     int processors() const { return static_cast<int>(lanes_.size()); }
     Block hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s);
     UnitRange take(int processor, Units units);
+    Units before_trials() const;
     const Trial* free_trial(std::int64_t id) const;
     void end_trials(UnitRange range);
     void keep_trials();

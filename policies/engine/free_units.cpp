@@ -102,14 +102,21 @@ UnitRange FreeUnits::take(int processor, Units units, Units granularity) {
     return taken;
 }
 
+UnitRange FreeUnits::last_before(Units end, Units granularity) const {
+    for (auto piece = pieces_.lower_bound(end); piece != pieces_.begin();) {
+        --piece;
+        const auto& [first, its] = *piece;
+        if (its.owner != kNobody) break;
+        const Units units = std::min(end - first, its.units) / granularity * granularity;
+        if (units > 0) return {first, units};
+    }
+    return {};
+}
+
 std::optional<UnitRange> FreeUnits::take_before(Units end, Units units, Units granularity) {
-    const auto next = pieces_.lower_bound(end);
-    if (next == pieces_.begin()) return {};
-    const auto& [first, piece] = *std::prev(next);
-    if (piece.owner != kNobody) return {};
-    const Units before = std::min(end - first, piece.units) / granularity * granularity;
-    if (before <= units) return {};
-    const UnitRange taken{first + before - units, units};
+    const UnitRange last = last_before(end, granularity);
+    if (last.units <= units) return {};
+    const UnitRange taken{last.first + last.units - units, units};
     remove(taken);
     return taken;
 }

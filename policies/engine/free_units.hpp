@@ -35,8 +35,11 @@ class FreeUnits {
     /// takes from.
     UnitRange take(int processor, Units units, Units granularity);
 
-    /// Takes the last units before that one, as many as whole granules of their piece end with; nothing where they have
-    /// an owner, or would be all of it. O(log ranges).
+    /// The last free units before that one that are whole granules, in one piece; none where they have an owner.
+    /// O(log ranges), and as many as are pieces without a granule behind them.
+    UnitRange last_before(Units end, Units granularity) const;
+
+    /// Takes so many units from their end; nothing where that would be all of them.
     std::optional<UnitRange> take_before(Units end, Units units, Units granularity);
 
     /// Takes the free units with which the range ends, whoever owns them. Returns how many: 0 where its last one is not

@@ -51,6 +51,9 @@ class PlbHecModels {
     /// Whether its curve rests on blocks of different sizes, so that fixed costs are told from the rest. A core's that
     /// took the same tell none: there may be steps of tiles. (A device's do; it may have much of them.)
     bool sizes_differ(int processor) const;
+    /// Whether what it computed tells what larger blocks take: two sizes do, unless the larger one took no longer, and
+    /// longer than its data travel.
+    bool tells_larger(int processor) const;
     bool complete() const;  ///< every processor has a curve
     /// Whether what earlier processes learnt of it has not been seen to be right yet: by the first blocks, that is.
     bool to_be_checked(int processor) const { return at(processor).unchecked; }
@@ -124,8 +127,6 @@ class PlbHecModels {
     void forget_oldest(Entry& entry);
     bool deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     bool worth_a_fit(const Group& group, std::size_t samples, const BlockTime& latest) const;
-    std::optional<std::size_t> spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve,
-                                           double tolerance) const;
     void refit(Entry& entry);
 
     std::vector<Entry> entries_;

@@ -55,6 +55,7 @@ class UnlikeUnits {
     LearntUnitCosts learnt(const std::function<double(int processor, Units units)>& by_size_s) const;
     /// Whether the processor has finished a block, in this run or one before.
     bool measured(int processor) const { return at(processor).measured(); }
+    double computed_units(int processor) const { return at(processor).placed_units; }  ///< in this run
     /// Units of the next block of a processor that is measured; 0: none now.
     Units next_block(int processor, double now_s, const Progress& progress) const;
     /// Whether those others that are measured, and not overdue, end all that is left before the processor ends a

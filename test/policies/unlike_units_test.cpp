@@ -349,3 +349,34 @@ TEST_CASE("slow cores that were thought fast by another core's blocks do not mak
     policy->begin(load);
     CHECK(policy->report().note.empty());
 }
+
+TEST_CASE("few units of a first run are computed from both ends, and no core's block exceeds what it has computed") {
+    // Four cores and a card of thirty times their speed; a core would need 19 s for the first unit, the card 30 s for
+    // all.
+    constexpr Units kFew = 80;
+    test::FakePlatform platform = test::plain_platform({1, 1, 1, 1, 30}, 1e-5);
+    for (std::size_t p = 0; p < 5; ++p) platform.workers[p].kind = p < 4 ? 0 : 1;
+    platform.workers.back().link = 0;
+    platform.links = {{1e10}};
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 100;
+    platform.stall_factor = 50;
+    platform.work = [](Units first, Units count) {
+        const auto until = [](Units unit) { return 800 * work_until("falling", static_cast<double>(unit) / kFew); };
+        return until(first + count) - until(first);
+    };
+    const auto policy = find_policy("plb-hec")->make();
+    const test::FakeRun result = test::run(platform, *policy, platform.load(kFew));
+    REQUIRE(result.done);
+    CHECK(result.makespan_s < 1.5 * 800 / 34);
+    Units of_card = 0;
+    std::vector<Units> computed(5);
+    for (const test::FakeBlock& block : result.blocks)
+        if (block.processor == 4) of_card = std::max(of_card, block.first);
+    for (const test::FakeBlock& block : result.blocks) {
+        if (block.processor == 4) continue;
+        Units& before = computed[static_cast<std::size_t>(block.processor)];
+        CHECK(block.units <= std::max<Units>(before, 1));
+        before += block.units;
+        if (!block.again) CHECK(block.first + block.units > of_card / 2);
+    }
+}

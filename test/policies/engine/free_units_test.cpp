@@ -41,8 +41,9 @@ TEST_CASE("the last units before one are whole granules of nobody's last range, 
     REQUIRE(last);
     CHECK(last->first == 48);
     CHECK(last->units == 8);
-    CHECK_FALSE(free.take_before(59, 8, 8));  // is no granule
-    CHECK_FALSE(free.take_before(56, 8, 8));  // would be all
+    CHECK_FALSE(free.take_before(59, 8, 8));  // would be all; behind it is no granule
+    CHECK(free.last_before(59, 8).first == 40);
+    CHECK(free.last_before(59, 8).units == 8);
     free.add(*last, FreeUnits::kNobody);
     CHECK(free.count() == 24 + 8 + 19);
     CHECK_FALSE(free.take_before(48, 8, 8));

@@ -171,3 +171,37 @@ TEST_CASE("in an open load, whose units may be taken back, trials are blocks as 
     s.may_all_be_taken_over();
     CHECK(s.flow->remaining() == 88);
 }
+
+TEST_CASE("who begins at the end computes the last units that are left, before trials that others may take over") {
+    struct FromBothEnds final : Policy {
+        void begin(const LoadDescription&) override {}
+        Units next_block(int, double, const Progress&) override { return 16; }
+        bool begins_at_end(int processor) const override { return processor == 1; }
+    } policy;
+    LoadDescription load;
+    load.processors.resize(2);
+    load.units = 99;
+    load.granularity = 8;
+    for (const bool open : {false, true}) {
+        load.open = open;
+        BlockFlow flow(load, policy);
+        if (!open) CHECK(flow.next_units(1).from_end);
+        auto blocks = open ? flow.add({0, 99}, 0) : flow.ask_all(0);
+        REQUIRE(blocks.size() == 2);
+        CHECK(blocks[0].first == 0);
+        CHECK(blocks[1].first == (open ? 16 : 80));  // 96 to 99 are no granule
+        std::vector<bool> computed(99);
+        for (std::size_t k = 0; k < blocks.size(); ++k) {
+            const Block block = blocks[k];
+            for (Units unit = block.first; unit < block.first + block.units; ++unit) {
+                CHECK_FALSE(computed[static_cast<std::size_t>(unit)]);
+                computed[static_cast<std::size_t>(unit)] = true;
+            }
+            const double now_s = static_cast<double>(k + 1);
+            for (const Block& next : flow.finished(block.id, now_s - 1, now_s, 1, now_s)) blocks.push_back(next);
+            if (k == 1 && !open) CHECK(blocks.back().first == 64);
+        }
+        CHECK(flow.done());
+        CHECK(std::ranges::count(computed, true) == 99);
+    }
+}
