@@ -79,9 +79,8 @@ bool PlbHecModels::sizes_differ(int processor) const {
 bool PlbHecModels::tells_larger(int processor) const {
     if (!sizes_differ(processor)) return false;
     const FittedCurve& its = *curve(processor);
-    const double units = its.largest_measured();
-    const double travel_s = in(processor).seconds(units) + out(processor).seconds(units);
-    return its.derivative(units) > 0 || travel_s > its.seconds(units);
+    const double units = its.largest_measured(), travels_s = (in(processor) + out(processor)).seconds(units);
+    return its.derivative(units) > 0 || travels_s > its.seconds(units);
 }
 
 double PlbHecModels::at_most_s(int processor, Units units) const {
@@ -317,6 +316,25 @@ bool PlbHecModels::worth_a_fit(const Group& group, std::size_t samples, const Bl
            std::max(kAsPredicted, 2 * group.curve->relative_error());
 }
 
+/// The one sample without which the others agree: a spike that came before there was a model to tell it by.
+std::optional<std::size_t> PlbHecModels::spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve,
+                                                     double tolerance) const {
+    constexpr std::size_t kFewestForFit = 4;  // three others, so that a line through them means something
+    constexpr double kMuchBetter = 3;
+    if (samples.size() < kFewestForFit) return std::nullopt;
+    const auto worst = std::max_element(samples.begin(), samples.end(), [&](const BlockTime& a, const BlockTime& b) {
+        return deviation(a.seconds, curve.seconds(a.units)) < deviation(b.seconds, curve.seconds(b.units));
+    });
+    if (deviation(worst->seconds, curve.seconds(worst->units)) <= tolerance) return std::nullopt;
+    std::vector<BlockTime> others(samples.begin(), worst);
+    others.insert(others.end(), worst + 1, samples.end());
+    const auto without = FittedCurve::fit(others);
+    if (!without || without->relative_error() * kMuchBetter > curve.relative_error() ||
+        deviation(worst->seconds, without->seconds(worst->units)) <= tolerance)
+        return std::nullopt;
+    return static_cast<std::size_t>(worst - samples.begin());
+}
+
 void PlbHecModels::refit(Entry& entry) {
     std::vector<Entry*> members;
     for (const std::size_t p : of_kind_.at(entry.processor.kind))
@@ -327,8 +345,21 @@ void PlbHecModels::refit(Entry& entry) {
     for (const Entry* member : members) samples.insert(samples.end(), member->samples.begin(), member->samples.end());
     Group& group = entry.pooled ? kinds_[entry.processor.kind] : entry.own;
     if (!worth_a_fit(group, samples.size(), entry.samples.back())) return;
-    const auto curve = FittedCurve::fit(samples);
+    auto curve = FittedCurve::fit(samples);
     if (!curve) return;
+    if (const auto spike = spike_among(samples, *curve, tolerance(entry))) {
+        std::size_t position = *spike;
+        for (Entry* member : members) {
+            if (position < member->samples.size()) {
+                member->samples.erase(member->samples.begin() + static_cast<std::ptrdiff_t>(position));
+                break;
+            }
+            position -= member->samples.size();
+        }
+        ++discarded_;
+        samples.erase(samples.begin() + static_cast<std::ptrdiff_t>(*spike));
+        curve = FittedCurve::fit(samples);
+    }
     group.curve = curve;
     group.fitted_with = samples.size();
 }

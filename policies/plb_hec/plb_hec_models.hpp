@@ -127,6 +127,8 @@ class PlbHecModels {
     void forget_oldest(Entry& entry);
     bool deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     bool worth_a_fit(const Group& group, std::size_t samples, const BlockTime& latest) const;
+    std::optional<std::size_t> spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve,
+                                           double tolerance) const;
     void refit(Entry& entry);
 
     std::vector<Entry> entries_;

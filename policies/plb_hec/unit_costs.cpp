@@ -115,8 +115,9 @@ void UnitCosts::learn_speeds() {
 /// Of each block: the logarithm of its seconds over those that its size says, alike for all processors; of each
 /// processor: that of the rest which is its own, while nobody knows what units cost. Its mean tells its units as well
 /// as its speed; but units beside each other cost about the same, whoever computes them: processors differ by so much
-/// that neighbouring blocks' costs differ least, in sum. Who has had few blocks is thought to be like its kind.
-std::vector<double> UnitCosts::told_by_neighbours(const std::vector<double>& of_blocks) const {
+/// that neighbouring blocks' costs differ least, in sum. Who has had less than so many `blocks` is thought to be like
+/// its kind.
+std::vector<double> UnitCosts::told_by_neighbours(const std::vector<double>& of_blocks, double blocks) const {
     constexpr int kMostRounds = 50;  // of weighted least squares, whose weights make squares of differences differences
     constexpr double kSettled = 1e-3;
     constexpr double kSame = 0.1;    // as close as equal; what differs by more counts by how much, not by its square
@@ -152,7 +153,7 @@ std::vector<double> UnitCosts::told_by_neighbours(const std::vector<double>& of_
             for (const int its : {p, q}) pairs[its] += 1, weights[its] += weight;
         }
         for (Eigen::Index p = 0; p < std::ssize(kinds_); ++p) {
-            const double missing = std::max(0.0, kBlocks - pairs[p]);
+            const double missing = std::max(0.0, blocks - pairs[p]);
             couple(p, static_cast<Eigen::Index>(of_kind.at(kinds_[static_cast<std::size_t>(p)])), 0,
                    pairs[p] > 0 ? missing / pairs[p] * weights[p] : all_s);
         }
@@ -167,13 +168,14 @@ std::vector<double> UnitCosts::speeds_by_neighbours() const {
     std::vector<double> of_blocks;
     for (const BlockOfRun& block : blocks_)
         of_blocks.push_back(std::log(block.seconds / static_cast<double>(block.units)));
-    std::vector<double> speeds = told_by_neighbours(of_blocks);
+    std::vector<double> speeds = told_by_neighbours(of_blocks, kBlocks);
     for (double& its : speeds) its = std::exp(its);
     return speeds;
 }
 
-/// Whether blocks took by half more or less than their sizes say, by all blocks of their kinds, and by their neighbours
-/// of their processors. Each by itself may have seen a part of the load in which units are alike.
+/// Whether blocks took by half more or less than their sizes and processors say: sizes by all blocks of a kind,
+/// processors by their neighbours, as those of a kind may be unlike. Each by itself may have computed units that are
+/// alike.
 bool UnitCosts::places_differ() const {
     std::map<int, std::vector<BlockTime>> of_kinds;
     for (const BlockOfRun& block : blocks_)
@@ -187,7 +189,7 @@ bool UnitCosts::places_differ() const {
         if (!curve) return false;
         of_blocks.push_back(std::log(block.seconds / curve->seconds(static_cast<double>(block.units))));
     }
-    const std::vector<double> of_processors = told_by_neighbours(of_blocks);
+    const std::vector<double> of_processors = told_by_neighbours(of_blocks, 0);
     double sum = 0, all_s = 0;
     for (std::size_t k = 0; k < blocks_.size(); ++k) {
         const BlockOfRun& block = blocks_[k];

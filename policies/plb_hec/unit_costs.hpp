@@ -58,7 +58,7 @@ class UnitCosts {
     double unit_at(double work) const;
     double unit_s(int processor) const;
     void learn_speeds();
-    std::vector<double> told_by_neighbours(const std::vector<double>& of_blocks) const;
+    std::vector<double> told_by_neighbours(const std::vector<double>& of_blocks, double blocks) const;
     std::vector<double> speeds_by_neighbours() const;
     bool places_differ() const;
     /// `units_s`: what an average unit takes each processor.

@@ -120,20 +120,17 @@ TEST_CASE("units are unlike where blocks took longer than their sizes say, and t
             CHECK(costs.conclude(true, by_size_s));
         }
     }
-    SECTION("where each of a kind computed another part, it is the others that tell") {
-        for (const int core : {0, 1})
-            for (Units block = 0; block < 5; ++block)
-                costs.finished(core, 50 * core + 10 * block, 10, core == 0 ? 30 : 3, 30);
-        CHECK(
-            costs.conclude(false, [](int core, Units units) { return static_cast<double>(units) * (core ? .3 : 3); }));
+    SECTION("where no processor's own blocks tell, those of all do together") {
+        for (Units block = 0; block < 10; ++block)
+            costs.finished(static_cast<int>(block % 2), 10 * block, 10, 30 * std::pow(0.5, block), 30);
+        CHECK(costs.conclude(false, [](int, Units) { return 0.0; }));
     }
     SECTION("one of a kind that is much slower than another one beside it tells nothing of units") {
         for (Units block = 0; block < 10; ++block) {
             const int core = static_cast<int>(block % 2);
             costs.finished(core, 10 * block, 10, core == 0 ? 30 : 3, 30);
         }
-        CHECK_FALSE(
-            costs.conclude(false, [](int core, Units units) { return static_cast<double>(units) * (core ? .3 : 3); }));
+        CHECK_FALSE(costs.conclude(false, [](int, Units) { return 0.0; }));
     }
     SECTION("what is elsewhere in every run is chance") {
         run(costs, 0, dear_end);
