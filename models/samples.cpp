@@ -46,7 +46,7 @@ void Samples::add(double seconds) {
 }
 
 void Samples::update() {
-    const double usual = median_s();
+    const double usual = median(used_);
     std::vector<double> deviations;
     for (double t : used_) deviations.push_back(std::abs(t - usual));
     // 1.4826: the median absolute deviation of a normal distribution is its standard deviation / 1.4826. What is within
@@ -63,8 +63,6 @@ void Samples::update() {
     for (std::size_t i = 0; i < count; ++i) squares += (used_[i] - mean_s_) * (used_[i] - mean_s_);
     interval_s_ = count < 2 ? 0 : confidence_half_width(std::sqrt(squares / static_cast<double>(count - 1)), count);
 }
-
-double Samples::median_s() const { return used_.empty() ? 0 : median(used_); }
 
 bool Samples::precise() const { return repetitions() >= options_.least && interval_s_ <= options_.precision * mean_s_; }
 

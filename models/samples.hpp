@@ -38,7 +38,6 @@ class Samples {
     bool precise() const;  ///< the interval is within the precision
 
     double mean_s() const { return mean_s_; }  ///< without warm-up and spikes; 0 before the first used sample
-    double median_s() const;                   ///< of all but warm-up; 0 before the first
     /// Half width of the confidence interval; 0 below 2 samples, which have none, as in a profile.
     double interval_s() const { return interval_s_; }
     int repetitions() const { return static_cast<int>(used_.size()) - spikes_; }  ///< samples in the mean

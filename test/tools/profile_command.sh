@@ -58,17 +58,6 @@ sed '/^\[\[device/,$ { /^\[device.kernel/,/^$/d }' "$here/small_cluster.toml" >n
 refused 'device "core" has no time function for kernel "matmul"' "$apportion" profile --square --app matmul --platform ./none.toml \
     --sizes 64:128:64 --out new.csv
 
-# The machine as an instance of the data assignment problem, which plan reads.
-"$apportion" profile --app matmul --size 64 --sizes 16:32:16 "${quick[@]}" --out assigned.csv --instance assigned.json >assigned.txt
-grep -q '^assigned.json: an instance of 1 node with 2 processing units$' assigned.txt || fail "the instance: $(cat assigned.txt)"
-"$apportion" plan --instance assigned.json --units 64 >assigned.txt || fail "plan does not read the instance"
-grep -q '^ *main memory: CPU 1 ' assigned.txt || fail "the instance has not both cores: $(cat assigned.txt)"
-refused "is no instance of matmul-" "$apportion" profile --app matmul --size 64 --sizes 16:32:16 --out new.csv --instance assigned.csv
-"$apportion" profile --app matmul --size 64 --sizes 16:32:16 "${quick[@]}" --out assigned.csv --instance assigned.json >assigned.txt ||
-    fail "an instance of the same load is not replaced"
-refused "a kernel's data are not known" "$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:200:100 --out new.csv --instance new.json
-refused "cannot be written" "$apportion" profile --app matmul --size 64 --sizes 16:32:16 --out new.csv --instance missing/new.json
-
 # Ctrl-C loses no finished point; the same command continues. (SIGTERM means the same; a script's background jobs do
 # not hear Ctrl-C.)
 again=("$apportion" profile --kernel "$slow" --sizes 1:20:1 --max-repetitions 3 --out slow.csv)

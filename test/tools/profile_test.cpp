@@ -288,3 +288,35 @@ TEST_CASE("sizes are from:to:step, with the end where the steps meet it") {
     CHECK_THAT(sizes_error("64:16:16"), ContainsSubstring("begins behind its end"));
     CHECK_THAT(sizes_error("1:9223372036854775807:1"), ContainsSubstring("larger step"));
 }
+
+TEST_CASE("transfers of all devices are measured together, in each direction and in both") {
+    constexpr double kStartup_s = 2e-5, kBytesPerSecond = 5e8;
+    const auto never = [] { return false; };
+    Transfers transfers{800, 200, {2, 0, 1, 2}, {}};
+    int disturbed = 0;
+    // Memories share a one-way link; of two measurements in five something else takes half of it.
+    transfers.journeys_s = [&](std::span<const unsigned> memories, std::size_t bytes_in, std::size_t bytes_out,
+                               int times) {
+        const auto bytes = static_cast<double>(memories.size() * (bytes_in + bytes_out));
+        std::vector<std::vector<double>> seconds;
+        while (std::ssize(seconds) < times)
+            seconds.emplace_back(memories.size(), kStartup_s + (++disturbed % 5 < 2 ? 2 : 1) * bytes / kBytesPerSecond);
+        return seconds;
+    };
+    const auto times = measure_transfers(transfers, never);
+    REQUIRE(times.size() == 2);  // none of main memory
+    for (const unsigned memory : {1U, 2U}) {
+        ProfilePoint point{5000, 1};
+        times.at(memory).add_to(point);
+        CHECK(point.in_s == Approx(kStartup_s + 2 * 5000 * 800 / kBytesPerSecond));
+        CHECK(point.out_s == Approx(kStartup_s + 2 * 5000 * 200 / kBytesPerSecond));
+        CHECK(point.both_s == Approx(kStartup_s + 2 * 5000 * 1000 / kBytesPerSecond));
+    }
+    transfers.bytes_in = 0;
+    ProfilePoint point{10, 1};
+    measure_transfers(transfers, never).at(1).add_to(point);
+    CHECK(point.in_s == 0);
+    CHECK(point.out_s > 0);
+    CHECK(measure_transfers({0, 0, {1}, {}}, never).empty());
+    CHECK(measure_transfers(transfers, [] { return true; }).empty());
+}

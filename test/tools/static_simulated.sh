@@ -129,17 +129,6 @@ for words in "--app matmul --size 2048 -- --type double" "-- matmul --size 2048 
     [ -n "$(makespan_of $words)" ] || fail "compare $words makes no profile"
 done
 
-# Start-up and bandwidth of a link, measured by messages in virtual time, are the platform's; StarPU adds some microseconds.
-"$apportion" platform plbhec-a "$apportion" profile --app matmul --size 4096 --sizes 64:64:1 --out "$folder/a.csv" --instance "$folder/a.json" \
-    >"$folder/told" 2>&1 || fail "profile --instance: $(cat "$folder/told")"
-python3 -c '
-import json, sys
-instance = json.load(open(sys.argv[1]))
-assert sorted(instance["nodes"]) == ["main memory", "memory 1"] and len(instance["pus"]) == 10, instance
-startup_s, bytes_per_s = next((a, b) for a, b in zip(instance["a_N_s"], instance["b_N_bytes_per_s"]) if b is not None)
-assert abs(bytes_per_s / 6e9 - 1) < 1e-3 and 10e-6 <= startup_s < 20e-6, instance
-assert instance["d_si_bytes"] == instance["d_sr_bytes"] == 16384, instance' "$folder/a.json" || fail "the instance of a simulated machine"
-
 # Transfers are measured on all devices at once, as they are in the true times.
 "$apportion" platform "$folder/one-way.toml" "$apportion" profile --app matmul --size 4096 --sizes 64:512:448 --out "$folder/measured.csv" \
     >"$folder/told" 2>&1 || fail "profile on a simulated platform: $(cat "$folder/told")"

@@ -155,16 +155,10 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
                      "Units to measure (default: sixteenths of the problem; with --platform hundreds of sizes)")
         ->type_name("FROM:TO:STEP");
     profile
-        ->add_option("--instance", options->instance,
-                     "Measure the links to devices, too, and write all as an instance of the data assignment problem, "
-                     "for plan --instance")
-        ->type_name("FILE.json")
-        ->excludes(platform);
-    profile
         ->add_flag("--square", options->square,
                    "Of problems of x by x, x from --sizes, instead of x units of one problem")
         ->needs(platform, "--sizes", "--out")
-        ->excludes("--size", "--instance");
+        ->excludes("--size");
     profile
         ->add_option("--processors", options->processors, "StarPU's workers or the kernel's processors (default: all)")
         ->delimiter(',')

@@ -10,7 +10,6 @@
 #include <ctime>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -153,7 +152,7 @@ class MeasurementCourse {
     double widest_ = 0;  ///< interval relative to its mean
 };
 
-/// Measures the profile, and the instance where it is wanted. Returns the exit status.
+/// Returns the exit status.
 int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions& options, const std::string& out,
             Units size) {
     const std::vector<Units> sizes = options.sizes.empty() ? default_sizes(subject, size) : parse_sizes(options.sizes);
@@ -161,18 +160,7 @@ int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions
     for (const std::string& processor : subject.processors())
         points += std::ranges::count_if(sizes, [&](Units units) { return !record.has(processor, units); });
     MeasurementCourse course(subject, record, options.measure, points);
-    const bool complete = measure_profile(subject, sizes, options.measure, course.watcher());
-    course.finish(out, complete);
-    if (complete && !options.instance.empty()) {
-        std::vector<std::map<Units, double>> times;
-        for (const std::string& processor : subject.processors()) times.push_back(record.times(processor));
-        const Units share = whole_problem(subject, size) / std::ssize(subject.processors());
-        const auto instance = machine_instance(subject, times, share, options.measure.samples, is_interrupted);
-        if (is_interrupted())
-            std::cerr << fmt::format("apportion profile: interrupted; {} is not written\n", shown(options.instance));
-        else
-            fmt::print("{}", save_instance(options.instance, instance));
-    }
+    course.finish(out, measure_profile(subject, sizes, options.measure, course.watcher()));
     return is_interrupted() ? Interrupted(interrupted).status() : 0;
 }
 
@@ -200,7 +188,6 @@ int profile_here(ProfileOptions options) {
     const auto subject = options.app.empty() ? library_subject(options.kernel, static_cast<std::uint64_t>(size.front()),
                                                                options.processors)
                                              : workload_subject(options.app, size, options.processors);
-    if (!options.instance.empty()) check_instance(options.instance, *subject);
     const std::string out = options.out.empty() ? default_file(subject->load(), this_machine()) : options.out;
     ProfileRecord record(out, identity(*subject, options), remarks(),
                          fmt::format("together: {}", fmt::join(subject->processors(), ", ")));

@@ -7,8 +7,8 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -39,8 +39,6 @@ class DoesNotFit : public std::runtime_error {
 struct Transfers {
     std::size_t bytes_in = 0, bytes_out = 0;  ///< of a unit
     std::vector<unsigned> memories;           ///< of each processor the number of its memory; 0: main memory
-    std::function<double(unsigned memory, std::size_t bytes)>
-        one_way_s;  ///< half of what a message takes there and back
     /// So many times, seconds of each of the memories, to all of which so many bytes go at once, while so many come
     /// from each.
     std::function<std::vector<std::vector<double>>(std::span<const unsigned> memories, std::size_t bytes_in,
@@ -146,8 +144,6 @@ class ProfileRecord {
 
     bool has(const std::string& processor, std::int64_t units) const;
     std::size_t found() const { return found_; }  ///< points that were in the file
-    /// Seconds of all sizes.
-    const std::map<std::int64_t, double>& times(const std::string& processor) { return points_[processor]; }
 
     /// Puts the point into the file, which another process may have changed meanwhile, even by that point. Throws
     /// FileError, or std::runtime_error when the disk does not take it.
@@ -159,7 +155,7 @@ class ProfileRecord {
     std::string path_;
     Notes identity_, remarks_;
     Notes::value_type mode_;
-    std::map<std::string, std::map<std::int64_t, double>> points_;
+    std::map<std::string, std::set<std::int64_t>> points_;  ///< sizes
     std::size_t found_ = 0;
 };
 
@@ -170,36 +166,5 @@ class ProfileRecord {
 /// such processor, or a kernel that fails.
 std::unique_ptr<ProfileSubject> library_subject(const std::string& path, std::uint64_t size,
                                                 const std::vector<unsigned>& processors);
-
-// `apportion profile --instance`: this machine, or those of mpirun, as an instance of the data assignment problem,
-// profiled as in section 4.3 of Boinski and Czarnul. A link's start-up a is the time of a message of one byte, and its
-// bandwidth b comes from messages of 0.5 to 32 MiB, all one way, which is half of there and back. The paper's equation
-// 4 takes the mean of (S1 - S2) / (T1 - T2) over neighbouring sizes; here it is the median over all pairs of sizes
-// (Theil and Sen), and each size's time a median, so that a disturbed message or size changes nothing. What a unit
-// costs a processor is the measured time nearest an equal share.
-//
-// Main memory is a node without transfers, and every device memory a node with its link.
-
-struct LinkTimes {
-    double startup_s = 0;
-    double bytes_per_s = 0;
-};
-
-/// `one_way_s`: measures a message of so many bytes once; nothing is measured any more when `stop()`. Throws UserError
-/// where larger ones take no longer.
-LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s, const SampleOptions& options,
-                       const std::function<bool()>& stop);
-
-/// Before long work: throws UserError where the subject's data are not known, FileError where the file cannot be
-/// written, or is another one than an instance of the subject's load.
-void check_instance(const std::string& path, ProfileSubject& subject);
-
-/// This machine's instance of a subject that check_instance() took; measures the links to devices. `times`: per
-/// processor seconds of the sizes that were measured; `share`: units that a processor may have. Throws UserError.
-nlohmann::ordered_json machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times,
-                                        Units share, const SampleOptions& options, const std::function<bool()>& stop);
-
-/// Returns what to tell the user, lines. Throws FileError.
-std::string save_instance(const std::string& path, const nlohmann::ordered_json& instance);
 
 }  // namespace apportion

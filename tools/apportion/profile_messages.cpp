@@ -81,14 +81,6 @@ double travel(std::span<const std::unique_ptr<Message>> messages, bool there) {
 
 }  // namespace
 
-double one_way_s(unsigned memory, std::size_t bytes) {
-    Message message(bytes, STARPU_MAIN_RAM, memory);
-    const double begin_us = starpu_timing_now();
-    message.go(memory);
-    message.go(STARPU_MAIN_RAM);
-    return (starpu_timing_now() - begin_us) * 1e-6 / 2;
-}
-
 std::vector<std::vector<double>> journeys_s(std::span<const unsigned> memories, std::size_t bytes_in,
                                             std::size_t bytes_out, int times) {
     std::vector<std::unique_ptr<Message>> messages;

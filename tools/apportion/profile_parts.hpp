@@ -32,8 +32,7 @@ namespace apportion {
 std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const std::vector<std::int64_t>& size,
                                                  const std::vector<unsigned>& processors);
 
-/// What transfers of so many bytes take (Transfers in profile_measure.hpp). StarPU has to run. Throw UserError.
-double one_way_s(unsigned memory, std::size_t bytes);
+/// What transfers of so many bytes take (Transfers in profile_measure.hpp). StarPU has to run. Throws UserError.
 std::vector<std::vector<double>> journeys_s(std::span<const unsigned> memories, std::size_t bytes_in,
                                             std::size_t bytes_out, int times);
 
@@ -113,15 +112,14 @@ void show_profiles(const std::string& load_or_file, bool json);
 /// Removes what runs learnt of a load, or all of it ("all"); recorded profiles stay. Throws UserError.
 void forget_learnt(const std::string& load_or_file);
 
-// `apportion profile --app` and `--kernel`: the measurement on this machine; with `--instance` also the links to
-// devices.
+// `apportion profile --app` and `--kernel`: the measurement on this machine.
 
 struct ProfileOptions {
     std::string app, kernel, show, forget;  ///< one of them, or
     bool list = false;
     bool json = false;
     bool square = false;
-    std::string sizes, out, platform, instance;
+    std::string sizes, out, platform;
     std::string size = "1024";
     bool size_given = false;
     int repetitions = 2;

@@ -53,7 +53,7 @@ ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks, co
     require_writable(path_);
     for (const ProcessorProfile& processor : content().processors)
         for (const ProfilePoint& point : processor.points) {
-            points_[processor.name].emplace(point.units, point.seconds);
+            points_[processor.name].insert(point.units);
             ++found_;
         }
 }
@@ -83,7 +83,7 @@ void ProfileRecord::add(const std::string& processor, const ProfilePoint& point)
     std::erase_if(entry->points, [&](const ProfilePoint& other) { return other.units == point.units; });
     entry->points.push_back(point);
     save_profile(path_, profile);
-    points_[processor].emplace(point.units, point.seconds);
+    points_[processor].insert(point.units);
 }
 
 }  // namespace apportion

@@ -132,7 +132,6 @@ std::optional<Transfers> BundledWorkload::transfers() {
     }
     for (const std::vector<unsigned>& group : workers_)
         found.memories.push_back(starpu_worker_get_memory_node(group.front()));
-    found.one_way_s = one_way_s;
     found.journeys_s = journeys_s;
     return found;
 }
