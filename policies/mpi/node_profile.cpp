@@ -9,7 +9,7 @@
 #include "policies/config.hpp"
 #include "policies/mpi/node_facts.hpp"
 #include "policies/planners/discrete_problem.hpp"
-#include "policies/planners/two_level.hpp"
+#include "policies/planners/hpopta/best_time_curve.hpp"
 #include "policies/shared/block_costs.hpp"
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/shared/recorded_plan.hpp"

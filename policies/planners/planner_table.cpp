@@ -13,7 +13,6 @@
 #include "policies/planners/hpopta/hpopta_published.hpp"
 #include "policies/planners/imbalance.hpp"
 #include "policies/planners/smooth_fpm.hpp"
-#include "policies/planners/two_level.hpp"
 
 namespace apportion {
 
@@ -27,7 +26,6 @@ constexpr PlannerEntry kPlanners[] = {
     {"plb-hec", plan_plb_hec},
     {"hpopta", plan_hpopta},
     {"hpopta-published", plan_hpopta_published},
-    {"two-level", plan_two_level},
     {"smooth-fpm", plan_smooth_fpm},
     {"imbalance", plan_imbalance},
 };

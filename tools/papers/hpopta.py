@@ -41,7 +41,7 @@ def profile_file(runs, app, nodes=1):
 
 
 def copies_of_servers(rows, nodes):
-    """A profile; nodes > 1: of a cluster of such servers, named for the planner two-level."""
+    """A profile; nodes > 1: of a cluster of such servers."""
     out, rows = io.StringIO(), list(rows)
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["processor", "units", "seconds"])
@@ -240,10 +240,7 @@ def clusters(runs, case):
     units = [nodes * step * k for k in (100, 400, 700)]
     rows = [condition(runs, file, app, f"{n}:{n}:1") for n in units]
     smooth = [gain["average_percent"] for found in rows for gain in found["gains"] if gain["over"] == "smooth-fpm"]
-    plans = [[runs.plan("--profiles", file, "--units", n, "--algorithm", algorithm)["makespan_seconds"] for n in units]
-             for algorithm in ("hpopta", "two-level")]
-    return [case | {"processors": 3 * nodes, "smooth_fpm_mean_percent": statistics.mean(smooth), "smooth_fpm_largest_percent": max(smooth),
-                    "two_level_over_hpopta": max(two / one for one, two in zip(*plans))}]
+    return [case | {"processors": 3 * nodes, "smooth_fpm_mean_percent": statistics.mean(smooth), "smooth_fpm_largest_percent": max(smooth)}]
 
 
 CLUSTERS = {2: "two-servers", 4: "four-servers"}
@@ -384,7 +381,7 @@ def every(app, count):
 
 EACH_APP = [{"app": app} for app in APPS]
 TABLES = [
-    Table("example", [{"algorithm": a} for a in ("equal", "hpopta-published", "hpopta", "two-level")], example,
+    Table("example", [{"algorithm": a} for a in ("equal", "hpopta-published", "hpopta")], example,
           sampled=lambda case: True),
     Table("relative-speeds", [{"app": app, "size": size} for app, size in RELATIVE], relative_speeds, sampled=lambda case: True),
     Table("variations", EACH_APP, variations, sampled=lambda case: True),
