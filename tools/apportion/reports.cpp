@@ -43,19 +43,6 @@ Json parse(const std::string& text, const std::string& where) {
     }
 }
 
-/// A program that was killed while it wrote leaves a line without an end, behind others that are whole.
-void leave_out_what_was_cut_off(std::string& text, const std::string& source) {
-    const std::size_t last_end = text.rfind('\n');
-    if (last_end == std::string::npos || last_end + 1 == text.size() || Json::accept(text) ||
-        Json::accept(text.substr(last_end + 1)))
-        return;
-    std::istringstream whole(text.substr(0, last_end));
-    for (std::string line; std::getline(whole, line);)
-        if (!Json::accept(line)) return;  // it is no file of one report a line
-    std::cerr << fmt::format("apportion: {}: its last line is cut off and left out; was the program killed?\n", source);
-    text.resize(last_end + 1);
-}
-
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
 /// The blocks of `next`, which ran after what `merged` has. `weight`: of its shares.
@@ -106,10 +93,9 @@ std::vector<RunReport> parse_reports(const std::string& text, const std::string&
 }
 
 std::vector<RunReport> read_reports(const std::string& file) {
-    std::string text = file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_whole_file(file);
     const std::string source = file == "-" ? "standard input" : file;
-    leave_out_what_was_cut_off(text, source);
-    std::vector<RunReport> reports = parse_reports(text, source);
+    std::vector<RunReport> reports = parse_reports(
+        file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_whole_file(file), source);
     if (reports.empty())
         throw UserError("{}: has no report; let APPORTION_REPORT name a file when the program runs", source);
     return reports;
