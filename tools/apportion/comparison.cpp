@@ -147,8 +147,6 @@ std::vector<const RunResult*> Configuration::middle_runs() const {
     const auto upper = static_cast<std::ptrdiff_t>(sorted.size() / 2);
     return {sorted.begin() + lower, sorted.begin() + upper + 1};
 }
-std::int64_t Configuration::blocks() const { return median_run().report.blocks; }
-double Configuration::idle_percent() const { return median_run().report.idle_percent; }
 
 const Configuration& Comparison::default_of(const std::string& policy) const {
     return *std::ranges::find(configurations, policy, &Configuration::policy);

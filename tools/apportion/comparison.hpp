@@ -38,8 +38,8 @@ struct Configuration {
     bool ends() const { return median_s() < simulated::kNever_s; }  ///< or a lost device has kept a block
     std::vector<const RunResult*> middle_runs() const;  ///< the one whose makespan is the median, or the two around it
     const RunResult& median_run() const { return *middle_runs().front(); }
-    std::int64_t blocks() const;  ///< of the median run
-    double idle_percent() const;
+    std::int64_t blocks() const { return median_run().report.blocks; }
+    double idle_percent() const { return median_run().report.idle_percent; }
 };
 
 struct ComparisonPlan {

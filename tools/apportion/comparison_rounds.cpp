@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <random>
 #include <set>
-#include <thread>
 
 #include "codelets/io/progress.hpp"
 #include "models/io/text.hpp"
@@ -20,27 +19,20 @@ namespace apportion {
 
 namespace {
 
-/// Calls work(i) for all i < count on `jobs` threads. The first exception ends it and comes out here.
+/// Calls work(i) for all i < count on `jobs` threads. After an exception nothing more begins, and one comes out here.
 void run_parallel(int count, int jobs, const std::function<void(int)>& work) {
     std::atomic<int> next{0};
-    std::exception_ptr failed;
-    std::mutex mutex;
     const auto loop = [&] {
-        for (int i; (i = next++) < count;) {
-            try {
-                work(i);
-            } catch (...) {
-                const std::lock_guard lock(mutex);
-                if (!failed) failed = std::current_exception();
-                next = count;
-            }
+        try {
+            for (int i; (i = next++) < count;) work(i);
+        } catch (...) {
+            next = count;
+            throw;
         }
     };
-    std::vector<std::jthread> threads;
-    for (int j = 1; j < std::min(jobs, count); ++j) threads.emplace_back(loop);
-    loop();
-    threads.clear();  // joins
-    if (failed) std::rethrow_exception(failed);
+    std::vector<std::future<void>> threads;
+    for (int j = 0; j < std::min(jobs, count); ++j) threads.push_back(std::async(std::launch::async, loop));
+    for (std::future<void>& thread : threads) thread.get();
 }
 
 /// Of each load in a run.
@@ -208,7 +200,6 @@ class ComparisonRounds {
     }
 
     /// Configurations that the next round needs.
-
     std::vector<std::size_t> active() const {
         const auto& all = comparison_.configurations;
         std::set<std::string> needed;

@@ -19,15 +19,7 @@ namespace apportion {
 namespace {
 
 const char* name_of(ProfileUse use) {
-    switch (use) {
-        case ProfileUse::none:
-            return "none";
-        case ProfileUse::optional:
-            return "optional";
-        case ProfileUse::required:
-            return "required";
-    }
-    return "";
+    return use == ProfileUse::none ? "none" : use == ProfileUse::optional ? "optional" : "required";
 }
 
 void print_json() {

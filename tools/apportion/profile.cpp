@@ -40,18 +40,16 @@ void save(const std::string& out, const Profile& profile, const std::string& sou
                counted(profile.processors.size(), "processor"), source);
 }
 
-int record_square(const ProfileOptions& options) {
-    save(options.out, square_profile(options.app, options.platform, parse_sizes(options.sizes)));
-    return 0;
-}
-
 int record_platform(const ProfileOptions& options) {
     if (options.app.empty()) throw UserError("--platform: give the application by --app NAME");
     check(options);
-    if (options.square) return record_square(options);
-    PlatformProfile profile = platform_profile(
-        options.app, options.size, options.platform,
-        options.sizes.empty() ? std::vector<Units>{} : parse_sizes(options.sizes), options.measure.samples);
+    const std::vector<Units> sizes = options.sizes.empty() ? std::vector<Units>{} : parse_sizes(options.sizes);
+    if (options.square) {
+        save(options.out, square_profile(options.app, options.platform, sizes));
+        return 0;
+    }
+    const PlatformProfile profile =
+        platform_profile(options.app, options.size, options.platform, sizes, options.measure.samples);
     save(options.out.empty() ? default_file(profile.load, profile.machine) : options.out, profile.profile);
     return 0;
 }

@@ -64,27 +64,28 @@ KeptProfile kept_profile(const fs::path& file, bool learnt) {
     return kept;
 }
 
-std::vector<fs::path> profiles_in(const fs::path& folder) {
-    std::vector<fs::path> files;
+/// Sorted; none where the folder cannot be read.
+std::vector<fs::path> entries_of(const fs::path& folder) {
+    std::vector<fs::path> entries;
     std::error_code missing;
     for (fs::directory_iterator entry(folder, missing), end; !missing && entry != end; entry.increment(missing))
-        if (entry->path().extension() == ".csv") files.push_back(entry->path());
-    std::ranges::sort(files);
-    return files;
+        entries.push_back(entry->path());
+    std::ranges::sort(entries);
+    return entries;
 }
 
 std::vector<KeptProfile> all_profiles() {
     std::vector<KeptProfile> all;
     const fs::path recorded = profiles_folder(), learnt = learnt_folder();
+    const auto add_profiles_in = [&](const fs::path& folder) {
+        for (const fs::path& file : entries_of(folder))
+            if (file.extension() == ".csv") all.push_back(kept_profile(file, folder == learnt));
+    };
     std::error_code missing;
     if (fs::is_regular_file(recorded, missing)) all.push_back(kept_profile(recorded, false));
-    std::vector<fs::path> machines;
-    for (fs::directory_iterator entry(recorded, missing), end; !missing && entry != end; entry.increment(missing))
-        if (entry->path() != learnt) machines.push_back(entry->path());
-    std::ranges::sort(machines);
-    for (const fs::path& machine : machines)
-        for (const fs::path& file : profiles_in(machine)) all.push_back(kept_profile(file, false));
-    for (const fs::path& file : profiles_in(learnt)) all.push_back(kept_profile(file, true));
+    for (const fs::path& machine : entries_of(recorded))
+        if (machine != learnt) add_profiles_in(machine);
+    add_profiles_in(learnt);
     return all;
 }
 

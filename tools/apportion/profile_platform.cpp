@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
@@ -39,15 +40,12 @@ const Device& device_of(const Platform& platform, const std::string& kind, const
 /// Multiples of a 256th of the load and, below, sizes that grow by a twentieth; multiples of the granularity.
 std::vector<Units> dense_sizes(Units units, Units granularity) {
     constexpr Units kLinear = 256, kGrowth = 20;
-    std::vector<Units> sizes;
     const Units granules = std::max<Units>(units / granularity, 1), step = std::max<Units>(granules / kLinear, 1);
-    for (Units x = 1; x < step * kGrowth && x <= granules; x += std::max<Units>(1, x / kGrowth)) sizes.push_back(x);
-    for (Units x = step; x < granules; x += step) sizes.push_back(x);
-    sizes.push_back(granules);
-    for (Units& x : sizes) x *= granularity;
-    std::ranges::sort(sizes);
-    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-    return sizes;
+    std::set<Units> sizes{granules * granularity};
+    for (Units x = 1; x < step * kGrowth && x <= granules; x += std::max<Units>(1, x / kGrowth))
+        sizes.insert(x * granularity);
+    for (Units x = step; x < granules; x += step) sizes.insert(x * granularity);
+    return {sizes.begin(), sizes.end()};
 }
 
 ProfilePoint record(simulated::Execution& execution, Units units, double true_s, const SampleOptions& options) {
@@ -57,33 +55,23 @@ ProfilePoint record(simulated::Execution& execution, Units units, double true_s,
     return {units, samples.mean_s(), samples.interval_s(), samples.repetitions()};
 }
 
-/// What the data of a unit take, while those of all devices that share the link travel.
-class SharedLink {
-  public:
-    SharedLink(const Platform& platform, const Device& device, const Kernel& kernel) {
-        if (device.link < 0) return;
-        const auto& link = platform.links[static_cast<std::size_t>(device.link)];
-        const auto& needs = needs_of(platform, kernel.app);
-        int sharers = link.shared ? 0 : 1;
-        for (const Device& other : platform.devices)
-            if (link.shared && other.link == device.link) sharers += other.count;
-        const double byte_s = sharers / link.bytes_per_s;
-        in_s_ = needs.bytes_in(kernel.measures) * byte_s;
-        out_s_ = needs.bytes_out(kernel.measures) * byte_s;
-        both_s_ = link.full_duplex ? std::max(in_s_, out_s_) : in_s_ + out_s_;
-        latency_s_ = device.latency_s;
-    }
-
-    void add_to(ProfilePoint& point) const {
-        const auto seconds = [&](double unit_s) {
-            return unit_s > 0 ? latency_s_ + static_cast<double>(point.units) * unit_s : 0;
-        };
-        point.in_s = seconds(in_s_), point.out_s = seconds(out_s_), point.both_s = seconds(both_s_);
-    }
-
-  private:
-    double in_s_ = 0, out_s_ = 0, both_s_ = 0, latency_s_ = 0;
-};
+/// What the data of a block take, while those of all devices that share the link travel.
+void add_transfers(ProfilePoint& point, const Platform& platform, const Device& device, const Kernel& kernel) {
+    if (device.link < 0) return;
+    const auto& link = platform.links[static_cast<std::size_t>(device.link)];
+    int sharers = link.shared ? 0 : 1;
+    for (const Device& other : platform.devices)
+        if (link.shared && other.link == device.link) sharers += other.count;
+    const auto seconds = [&](double unit_bytes) {
+        const double unit_s = unit_bytes * sharers / link.bytes_per_s;
+        return unit_bytes > 0 ? device.latency_s + static_cast<double>(point.units) * unit_s : 0;
+    };
+    const auto& needs = needs_of(platform, kernel.app);
+    const double in = needs.bytes_in(kernel.measures), out = needs.bytes_out(kernel.measures);
+    point.in_s = seconds(in);
+    point.out_s = seconds(out);
+    point.both_s = seconds(link.full_duplex ? std::max(in, out) : in + out);
+}
 
 }  // namespace
 
@@ -102,7 +90,6 @@ PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const
     int stream = 0;
     for (const ReportedProcessor& processor : report.processors) {
         const Device& device = device_of(platform, processor.kind, processor.name);
-        const SharedLink transfers(platform, device, kernel);
         simulated::Execution execution(platform, device, stream++);
         ProcessorProfile& profile = result.profile.processors.emplace_back();
         profile.name = processor.name;
@@ -112,7 +99,7 @@ PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const
                 simulated::true_seconds(platform, device, kernel.app, kernel.measures, static_cast<double>(units));
             profile.points.push_back(platform.noise > 0 ? record(execution, units, true_s, options)
                                                         : ProfilePoint{units, true_s, 0, 0});
-            transfers.add_to(profile.points.back());
+            add_transfers(profile.points.back(), platform, device, kernel);
         }
         if (profile.points.empty())
             throw UserError("--sizes: the smallest, {}, does not fit the memory of {}", counted(wanted.front(), "unit"),
