@@ -26,20 +26,6 @@ double mean(double a, double weight_a, double b, double weight_b) {
     return (weight_a * a + weight_b * b) / (weight_a + weight_b);
 }
 
-}  // namespace
-
-double interpolated_seconds(const std::vector<ProfilePoint>& points, double units) {
-    const auto right = std::ranges::lower_bound(
-        points, units, {}, [](const ProfilePoint& point) { return static_cast<double>(point.units); });
-    if (right == points.end()) return points.back().seconds * units / static_cast<double>(points.back().units);
-    if (right == points.begin()) return line_below(points).seconds(units);
-    const ProfilePoint& left = *(right - 1);
-    const double part = (units - static_cast<double>(left.units)) / static_cast<double>(right->units - left.units);
-    return left.seconds + part * (right->seconds - left.seconds);
-}
-
-namespace {
-
 /// The two sizes of the smallest ratio become one on the line between them.
 void join_nearest_sizes(std::vector<ProfilePoint>& points) {
     const auto ratio = [&points](std::size_t k) {
@@ -131,6 +117,16 @@ Verdict verdict(const std::vector<ProfilePoint>& points, const ProfilePoint& blo
 }
 
 }  // namespace
+
+double interpolated_seconds(const std::vector<ProfilePoint>& points, double units) {
+    const auto right = std::ranges::lower_bound(
+        points, units, {}, [](const ProfilePoint& point) { return static_cast<double>(point.units); });
+    if (right == points.end()) return points.back().seconds * units / static_cast<double>(points.back().units);
+    if (right == points.begin()) return line_below(points).seconds(units);
+    const ProfilePoint& left = *(right - 1);
+    const double part = (units - static_cast<double>(left.units)) / static_cast<double>(right->units - left.units);
+    return left.seconds + part * (right->seconds - left.seconds);
+}
 
 LearntTimes::LearntTimes(std::vector<ProfilePoint> points) : points_(std::move(points)) {
     while (points_.size() > kMostSizes) join_nearest_sizes(points_);

@@ -166,6 +166,9 @@ Profile Reader::read() {
     return std::move(profile_);
 }
 
+/// No line break can be read back from a line: such a name becomes its shown form, any other stays what it is.
+std::string on_one_line(const std::string& text) { return text.find('\n') == std::string::npos ? text : shown(text); }
+
 std::string csv_name(const std::string& name) {
     if (name.find_first_of(",\"#") == std::string::npos && trimmed(name) == name) return name;
     std::string out = "\"";
@@ -193,13 +196,6 @@ Profile read_profile(const std::string& path) {
     TextFile file(path);
     return Reader(file).read();
 }
-
-namespace {
-
-/// No line break can be read back from a line: such a name becomes its shown form, any other stays what it is.
-std::string on_one_line(const std::string& text) { return text.find('\n') == std::string::npos ? text : shown(text); }
-
-}  // namespace
 
 std::string as_note(std::string_view text) {
     std::string line = shown(text);

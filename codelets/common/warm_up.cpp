@@ -102,6 +102,27 @@ class WarmUp {
     std::vector<std::vector<MeasuredBlock>> measured_;
 };
 
+/// What warm_up() measured last, per worker; written before the load's tasks are submitted.
+std::vector<MeasuredTimes>& measured = *new std::vector<MeasuredTimes>;  // threads may outlive static objects
+
+/// While warm_up() runs. What it measures is predicted to take next to no time: dmda never takes back how long a task
+/// was to keep its worker, and a prediction that is too long leaves the worker busy for it when the load begins.
+std::atomic<bool> measuring = false;
+
+std::vector<WarmUpWorker> workers_for(Workload& workload) {
+    std::vector<WarmUpWorker> workers(starpu_worker_get_count());
+    for (unsigned w = 0; w < workers.size(); ++w)
+        workers[w] = {can_run(w, workload.codelet()), starpu_worker_get_type(static_cast<int>(w)) != STARPU_CPU_WORKER};
+    return workers;
+}
+
+/// Drops the copies of shared data that tasks left on devices: a load that follows has to fetch them itself.
+void drop_device_copies(Workload& workload) {
+    for (unsigned part = 0; part < workload.shape().parts; ++part)
+        for (const TaskData& d : workload.data({0, 1, part, -1}))
+            if (d.shared && starpu_data_acquire(d.shared, STARPU_RW) == 0) starpu_data_release(d.shared);
+}
+
 }  // namespace
 
 std::vector<std::vector<MeasuredBlock>> measure_growing_blocks(std::span<const WarmUpWorker> workers,
@@ -125,31 +146,6 @@ double MeasuredTimes::seconds(double work) const {
     const double slope = (right->seconds - left->seconds) / (right->work - left->work);
     return left->seconds + slope * (work - left->work);
 }
-
-namespace {
-
-/// What warm_up() measured last, per worker; written before the load's tasks are submitted.
-std::vector<MeasuredTimes>& measured = *new std::vector<MeasuredTimes>;  // threads may outlive static objects
-
-/// While warm_up() runs. What it measures is predicted to take next to no time: dmda never takes back how long a task
-/// was to keep its worker, and a prediction that is too long leaves the worker busy for it when the load begins.
-std::atomic<bool> measuring = false;
-
-std::vector<WarmUpWorker> workers_for(Workload& workload) {
-    std::vector<WarmUpWorker> workers(starpu_worker_get_count());
-    for (unsigned w = 0; w < workers.size(); ++w)
-        workers[w] = {can_run(w, workload.codelet()), starpu_worker_get_type(static_cast<int>(w)) != STARPU_CPU_WORKER};
-    return workers;
-}
-
-/// Drops the copies of shared data that tasks left on devices: a load that follows has to fetch them itself.
-void drop_device_copies(Workload& workload) {
-    for (unsigned part = 0; part < workload.shape().parts; ++part)
-        for (const TaskData& d : workload.data({0, 1, part, -1}))
-            if (d.shared && starpu_data_acquire(d.shared, STARPU_RW) == 0) starpu_data_release(d.shared);
-}
-
-}  // namespace
 
 double measured_cost(starpu_task* task, unsigned worker, unsigned) {
     // Something finite where nothing was measured: StarPU's modular schedulers abort on a per-worker model without.

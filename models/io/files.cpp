@@ -22,17 +22,56 @@
 
 namespace apportion {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 [[noreturn]] void fail_to_open(const std::string& path) {
     throw FileError("{}: cannot be opened: {}; check the path and your rights", path, std::strerror(errno));
 }
 
+constexpr int kMostNames = 100;  ///< that are tried; one of them is in use with a probability of 2^-64
+
+/// Beside `path`, which is no link.
+std::string random_name(const std::string& path) {
+    std::random_device random;
+    const std::uint64_t number = std::uint64_t{random()} << 32 | random();
+    return fmt::format("{}.{:016x}.part", path, number);
+}
+
+/// The file behind links, which need not be there. Throws FileError where the system does not follow them: they lead
+/// back to themselves, or another user put them into a folder such as /tmp.
+std::string behind_links(const std::string& path) {
+    constexpr int kMostLinks = 40;  // as Linux has it
+    fs::path file = path;
+    std::error_code error, none;
+    for (int i = 0; i < kMostLinks && fs::is_symlink(file, none); ++i) {
+        if (i == 0 && fs::status(path, error).type() == fs::file_type::none)
+            throw FileError("{}: cannot be written: {}; check the path and your rights", path, error.message());
+        file = file.parent_path() / fs::read_symlink(file, none);
+    }
+    return file.string();
+}
+
+fs::path home_in_list_of_users() {
+    passwd entry;
+    passwd* found = nullptr;
+    std::vector<char> buffer(16384);
+    if (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found || !found->pw_dir) return {};
+    return found->pw_dir;
+}
+
+/// The XDG base directory specification: a path that is not absolute is none.
+fs::path folder(const char* name, const char* in_home) {
+    const fs::path chosen = environment(name);
+    return (chosen.is_absolute() ? chosen : home_folder() / in_home) / "apportion";
+}
+
 }  // namespace
 
 void refuse_overwriting(const std::string& in, const std::string& out) {
     std::error_code error;
-    if (std::filesystem::equivalent(in, out, error) && !error)
+    if (fs::equivalent(in, out, error) && !error)
         throw UserError("{}: is the file that is read; write into another one", out);
 }
 
@@ -51,9 +90,9 @@ std::ifstream open_to_read(const std::string& path) {
     return in;
 }
 
-bool is_missing(const std::filesystem::path& path) {
+bool is_missing(const fs::path& path) {
     std::error_code unknown;
-    return std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found;
+    return fs::status(path, unknown).type() == fs::file_type::not_found;
 }
 
 std::string read_whole_file(const std::string& path) {
@@ -64,48 +103,19 @@ std::string read_whole_file(const std::string& path) {
     return std::move(text).str();
 }
 
-namespace {
-
-constexpr int kMostNames = 100;  ///< that are tried; one of them is in use with a probability of 2^-64
-
-/// Beside `path`, which is no link.
-std::string random_name(const std::string& path) {
-    std::random_device random;
-    const std::uint64_t number = std::uint64_t{random()} << 32 | random();
-    return fmt::format("{}.{:016x}.part", path, number);
-}
-
-/// The file behind links, which need not be there. Throws FileError where the system does not follow them: they lead
-/// back to themselves, or another user put them into a folder such as /tmp.
-std::string behind_links(const std::string& path) {
-    namespace fs = std::filesystem;
-    constexpr int kMostLinks = 40;  // as Linux has it
-    fs::path file = path;
-    std::error_code error, none;
-    for (int i = 0; i < kMostLinks && fs::is_symlink(file, none); ++i) {
-        if (i == 0 && fs::status(path, error).type() == fs::file_type::none)
-            throw FileError("{}: cannot be written: {}; check the path and your rights", path, error.message());
-        file = file.parent_path() / fs::read_symlink(file, none);
-    }
-    return file.string();
-}
-
-}  // namespace
-
 void require_replaceable(const std::string& path) {
     std::error_code ignored;
     // A rename would put a file in the place of a device, a pipe, or whatever else has the name.
-    const std::filesystem::file_status status = std::filesystem::status(path, ignored);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    const fs::file_status status = fs::status(path, ignored);
+    if (fs::exists(status) && !fs::is_regular_file(status))
         throw FileError("{}: exists and is not a regular file; choose another name", path);
 }
 
 void require_writable(const std::string& path) {
     require_replaceable(path);
     std::error_code ignored;
-    const std::filesystem::path part = std::filesystem::absolute(random_name(behind_links(path))),
-                                folder = part.parent_path();
-    if (!std::filesystem::is_directory(folder, ignored))
+    const fs::path part = fs::absolute(random_name(behind_links(path))), folder = part.parent_path();
+    if (!fs::is_directory(folder, ignored))
         throw FileError("{}: there is no folder {}; create it", path, folder.string());
     if (access(folder.c_str(), W_OK) != 0)
         throw FileError("{}: you may not write into {}; choose another file", path, folder.string());
@@ -163,26 +173,6 @@ void replace_file(const std::string& path, const std::function<void(std::ostream
     std::fwrite(content.data(), 1, content.size(), file.stream());
     file.finish();
 }
-
-namespace fs = std::filesystem;
-
-namespace {
-
-fs::path home_in_list_of_users() {
-    passwd entry;
-    passwd* found = nullptr;
-    std::vector<char> buffer(16384);
-    if (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found || !found->pw_dir) return {};
-    return found->pw_dir;
-}
-
-/// The XDG base directory specification: a path that is not absolute is none.
-fs::path folder(const char* name, const char* in_home) {
-    const fs::path chosen = environment(name);
-    return (chosen.is_absolute() ? chosen : home_folder() / in_home) / "apportion";
-}
-
-}  // namespace
 
 fs::path home_folder() {
     fs::path home = environment("HOME");

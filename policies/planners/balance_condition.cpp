@@ -24,10 +24,4 @@ BalanceCondition check_balance_condition(const DiscreteTimes& times) {
     return result;
 }
 
-std::vector<BalanceCondition> check_balance_condition(const PlanProblem& problem) {
-    std::vector<BalanceCondition> result;
-    for (const DiscreteTimes& times : problem.processors) result.push_back(check_balance_condition(times));
-    return result;
-}
-
 }  // namespace apportion

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "policies/planners/planner.hpp"
 
@@ -25,8 +24,5 @@ struct BalanceCondition {
 
 /// O(points).
 BalanceCondition check_balance_condition(const DiscreteTimes& times);
-
-/// Of each processor, in order.
-std::vector<BalanceCondition> check_balance_condition(const PlanProblem& problem);
 
 }  // namespace apportion

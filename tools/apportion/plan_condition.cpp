@@ -138,7 +138,7 @@ ConditionReport check_condition(const PlanProblem& problem, const std::vector<Un
     if (std::string reason = why_invalid(problem); !reason.empty()) throw UserError(reason);
     const PlanProblem allowed = allowed_sizes(problem);
     ConditionReport report;
-    report.conditions = check_balance_condition(allowed);
+    for (const DiscreteTimes& times : allowed.processors) report.conditions.push_back(check_balance_condition(times));
     report.granularity = allowed.granularity;
 
     PreparedHpopta hpopta(allowed);
