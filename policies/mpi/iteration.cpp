@@ -269,9 +269,7 @@ double apportion_mpi_iteration::late_at_us() const {
 }
 
 void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) {
-    Message message;
-    message.kind = Message::Kind::end;
-    message.units = moved ? 1 : 0;
+    Message message{.kind = Message::Kind::end, .units = moved ? 1 : 0};
     message.set_text(sentence);
     for (int node = 1; node < world_.size(); ++node) post_.send(node, message);
     post_.settle();
@@ -299,11 +297,10 @@ void apportion_mpi_iteration::note_run(const std::string& sentence) {
 // --- Other ranks ---
 
 bool apportion_mpi_iteration::tell_home() {
-    Message message;
-    message.kind = Message::Kind::computed;
-    message.seconds = own_seconds_;
-    message.first = static_cast<std::int64_t>(post_.bytes_moved() - bytes_before_);
-    message.units = bytes_here_;
+    Message message{.kind = Message::Kind::computed,
+                    .first = static_cast<std::int64_t>(post_.bytes_moved() - bytes_before_),
+                    .units = bytes_here_,
+                    .seconds = own_seconds_};
     message.set_text(std::exchange(problem_, {}));
     post_.send(0, message);
     post_.listen(0);

@@ -62,12 +62,11 @@ int NodePart::warm_up(void* part) {
 }
 
 void NodePart::done(const apportion_done* done, void* part) {
-    Event event;
-    event.kind = Event::Kind::done;
-    event.units = {static_cast<Units>(done->first), static_cast<Units>(done->units)};
-    event.worker = done->worker;
-    event.seconds = done->busy_seconds;
-    static_cast<NodePart*>(part)->post_.add(std::move(event));
+    static_cast<NodePart*>(part)->post_.add(
+        {.kind = Event::Kind::done,
+         .units = {static_cast<Units>(done->first), static_cast<Units>(done->units)},
+         .worker = done->worker,
+         .seconds = done->busy_seconds});
 }
 
 /// Those that cannot be had are refused when the load is submitted.
@@ -95,9 +94,8 @@ void NodePart::begin() {
 
 void* NodePart::wait_for_end(void* part) {
     auto& self = *static_cast<NodePart*>(part);
-    Event event;
-    event.kind = Event::Kind::ended;
-    event.status = self.status_ = apportion_load_wait(self.load_->get());
+    Event event{.kind = Event::Kind::ended, .status = apportion_load_wait(self.load_->get())};
+    self.status_ = event.status;
     if (event.status != 0) event.text = apportion_error();
     self.post_.add(std::move(event));
     return nullptr;

@@ -133,10 +133,7 @@ void apportion_mpi_load::end_job_if_silent(int node) const {
 
 void apportion_mpi_load::carry_out(const Grants::Orders& orders) {
     for (const GrantOrder& order : orders) {
-        Message message;
-        message.grant = order.grant;
-        message.first = order.range.first;
-        message.units = order.range.units;
+        Message message{.grant = order.grant, .first = order.range.first, .units = order.range.units};
         switch (order.kind) {
             case GrantOrder::Kind::compute:
                 message.kind = Message::Kind::compute;
@@ -234,9 +231,7 @@ Grants::Orders apportion_mpi_load::units_done(const Event& event) {
 
 /// Tells the others, and waits until nothing is on its way any more.
 void apportion_mpi_load::end_run() {
-    Message message;
-    message.kind = Message::Kind::end;
-    message.units = collects_ ? 1 : 0;
+    Message message{.kind = Message::Kind::end, .units = collects_ ? 1 : 0};
     message.set_text(sentence_);
     for (int node = 1; node < world_.size(); ++node) post_.send(node, message);
     while (!listening_.empty() || post_.on_the_way() > 0) {
@@ -299,11 +294,7 @@ void apportion_mpi_load::run_as_node(const std::string& unable) {
 
 void apportion_mpi_load::tell(Message::Kind kind, std::int64_t grant, const std::string& text, double seconds,
                               double half_s) {
-    Message message;
-    message.kind = kind;
-    message.grant = grant;
-    message.seconds = seconds;
-    message.half_s = half_s;
+    Message message{.kind = kind, .grant = grant, .seconds = seconds, .half_s = half_s};
     if (const auto order = orders_.find(grant); order != orders_.end()) {
         message.first = order->second.first;
         message.units = order->second.units;

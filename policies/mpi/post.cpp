@@ -144,14 +144,19 @@ starpu_data_handle_t Post::registered(const apportion_mpi_array& array, UnitRang
     return handle;
 }
 
-void Post::send(int to, const Message& message) {
+std::unique_ptr<Post::Parcel> Post::parcel_of(const Message& message) {
     auto parcel = std::make_unique<Parcel>();
     parcel->post = this;
     parcel->message = std::make_unique<Message>(message);
     starpu_variable_data_register(&parcel->handle, STARPU_MAIN_RAM,
                                   reinterpret_cast<std::uintptr_t>(parcel->message.get()), sizeof(Message));
-    ++on_the_way_;
     bytes_moved_ += sizeof(Message);
+    return parcel;
+}
+
+void Post::send(int to, const Message& message) {
+    auto parcel = parcel_of(message);
+    ++on_the_way_;
     moved_at_us_ = starpu_timing_now() - stood_still_us();
     const starpu_data_handle_t handle = parcel->handle;
     check(
@@ -160,13 +165,8 @@ void Post::send(int to, const Message& message) {
 }
 
 void Post::listen(int from) {
-    auto parcel = std::make_unique<Parcel>();
-    parcel->post = this;
+    auto parcel = parcel_of({});
     parcel->from = from;
-    bytes_moved_ += sizeof(Message);
-    parcel->message = std::make_unique<Message>();
-    starpu_variable_data_register(&parcel->handle, STARPU_MAIN_RAM,
-                                  reinterpret_cast<std::uintptr_t>(parcel->message.get()), sizeof(Message));
     const starpu_data_handle_t handle = parcel->handle;
     check(starpu_mpi_irecv_detached(handle, from, kFirstTag + heard_[from]++ % kMessages, comm_, delivered,
                                     parcel.release()),
@@ -183,10 +183,8 @@ bool Post::receive_data(int from, std::int64_t grant, const Arrays& arrays, int 
 
 bool Post::move_data(bool out, int node, std::int64_t grant, const Arrays& arrays, int mode, UnitRange units) {
     auto batch = std::make_shared<Batch>();
-    batch->event.kind = out ? Event::Kind::sent : Event::Kind::received;
-    batch->event.node = node;
-    batch->event.grant = grant;
-    batch->event.units = units;
+    batch->event = {
+        .kind = out ? Event::Kind::sent : Event::Kind::received, .node = node, .grant = grant, .units = units};
     std::vector<std::unique_ptr<Parcel>> parcels;
     for (std::size_t k = 0; k < arrays.size(); ++k) {
         if (arrays[k].mode != mode) continue;

@@ -158,6 +158,7 @@ class Post {
     };
     class Box;  ///< of arrivals
     static void delivered(void* parcel);
+    std::unique_ptr<Parcel> parcel_of(const Message& message);
     starpu_data_handle_t registered(const apportion_mpi_array& array, UnitRange units);
     bool move_data(bool out, int node, std::int64_t grant, const Arrays& arrays, int mode, UnitRange units);
     void send_next(int to);

@@ -122,7 +122,10 @@ Post& running_post() {
 
 std::string agreed_sentence(const World& world, const std::string& problem) {
     const bool named = !problem.empty() && world.rank() > 0;
-    return world.agreed_problem(named ? fmt::format("rank {} ({}): {}", world.rank(), host_name(), problem) : problem);
+    for (const std::string& its :
+         world.gather(named ? fmt::format("rank {} ({}): {}", world.rank(), host_name(), problem) : problem))
+        if (!its.empty()) return its;
+    return {};
 }
 
 void abort_job(const std::string& sentence) {

@@ -127,19 +127,6 @@ void World::meet(const std::string& call) const {
                                        calls.front(), other - calls.begin(), *other));
 }
 
-std::string World::agreed_problem(const std::string& problem) const {
-    const int mine = problem.empty() ? size_ : rank_;
-    int lowest = size_;
-    check(MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, common_), "MPI_Allreduce");
-    if (lowest == size_) return {};
-    std::string sentence = problem;
-    int length = static_cast<int>(sentence.size());
-    check(MPI_Bcast(&length, 1, MPI_INT, lowest, common_), "MPI_Bcast");
-    sentence.resize(static_cast<std::size_t>(length));
-    check(MPI_Bcast(sentence.data(), length, MPI_CHAR, lowest, common_), "MPI_Bcast");
-    return sentence;
-}
-
 void World::share(void* data, std::size_t bytes) const {
     constexpr std::size_t kMost = std::size_t{1} << 30;  // counts are ints
     auto* at = static_cast<char*>(data);

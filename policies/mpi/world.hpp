@@ -45,8 +45,6 @@ class World {
     /// All ranks have come to the same call; otherwise throws ApiError, the same on all of them. In a simulation ranks
     /// run one program with one command line, and nothing is asked.
     void meet(const std::string& call) const;
-    /// The sentence of the lowest rank whose `problem` is not empty; empty: all are well.
-    std::string agreed_problem(const std::string& problem) const;
     void share(void* data, std::size_t bytes) const;
     /// Every rank's text, on all ranks.
     std::vector<std::string> gather(const std::string& text) const;

@@ -125,12 +125,6 @@ void World::finish() { delete std::exchange(world, nullptr); }
 
 void World::meet(const std::string&) const {}
 
-std::string World::agreed_problem(const std::string& problem) const {
-    for (const std::string& its : gather(problem))
-        if (!its.empty()) return its;
-    return {};
-}
-
 void World::share(void* data, std::size_t bytes) const {
     if (!starpu_mpi_runs_) return;
     const std::int64_t tag = Post::kTags + tag_++;
