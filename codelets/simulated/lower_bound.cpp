@@ -139,52 +139,39 @@ class MachineSpeed {
     double in_, out_;  ///< bytes of a unit over a link
 };
 
-/// Of all nodes; what others than the first compute passes their links and the first one's.
-class ClusterSpeed {
-  public:
-    ClusterSpeed(const Platform& cluster, const std::string& kernel, const KernelSize& size, Units units)
-        : unit_bytes_(bytes_from_first(needs_of(cluster, kernel), size)) {
-        int rank = 0;
-        for (const Node& node : cluster.nodes) {
-            const int at_home = rank == 0 ? 1 : 0;
-            alike_.push_back({MachineSpeed(machine_of_node(cluster, rank), kernel, size, units), node.count - at_home,
-                              link_speed(node)});
-            rank += node.count;
-        }
-    }
-
-    double operator()(double limit_s) const {
-        double others = 0;
-        for (const Alike& nodes : alike_)
-            if (nodes.others > 0) others += nodes.others * std::min(nodes.machine.speed(limit_s), nodes.link_speed);
-        return alike_.front().machine.speed(limit_s) + std::min(others, alike_.front().link_speed);
-    }
-
-  private:
-    struct Alike {
-        MachineSpeed machine;
-        int others;  ///< such nodes, the first one of all left out
-        double link_speed;
-    };
-    /// Of a unit, in the busier direction; what devices keep, the nodes do.
-    static double bytes_from_first(const KernelNeeds& needs, const KernelSize& size) {
-        return needs.kept ? 0 : std::max(needs.bytes_in(size), needs.bytes_out(size));
-    }
-    double link_speed(const Node& node) const {
-        return unit_bytes_ > 0 ? node.network_bytes_per_s / unit_bytes_ : kInfinity;
-    }
-
-    double unit_bytes_;
-    std::vector<Alike> alike_;
+/// Nodes that are alike, the first one of all left out.
+struct Others {
+    MachineSpeed machine;
+    int count;
+    double link_speed;
 };
+
+/// Of all nodes; what others than the first compute passes their links and the first one's.
+double cluster_seconds(const Platform& cluster, const std::string& kernel, const KernelSize& size, Units units) {
+    const KernelNeeds needs = needs_of(cluster, kernel);
+    // Of a unit, in the busier direction; what devices keep, the nodes do.
+    const double unit_bytes = needs.kept ? 0 : std::max(needs.bytes_in(size), needs.bytes_out(size));
+    std::vector<Others> all;
+    int rank = 0;
+    for (const Node& node : cluster.nodes) {
+        all.push_back({MachineSpeed(machine_of_node(cluster, rank), kernel, size, units), node.count - (rank == 0),
+                       unit_bytes > 0 ? node.network_bytes_per_s / unit_bytes : kInfinity});
+        rank += node.count;
+    }
+    return smallest_seconds(static_cast<double>(units), [&](double limit_s) {
+        double sum = 0;
+        for (const Others& others : all)
+            if (others.count > 0) sum += others.count * std::min(others.machine.speed(limit_s), others.link_speed);
+        return all.front().machine.speed(limit_s) + std::min(sum, all.front().link_speed);
+    });
+}
 
 }  // namespace
 
 double lower_bound_seconds(const Platform& platform, const std::string& kernel, const KernelSize& size, Units units) {
-    const auto n = static_cast<double>(units);
-    if (!platform.nodes.empty()) return smallest_seconds(n, ClusterSpeed(platform, kernel, size, units));
+    if (!platform.nodes.empty()) return cluster_seconds(platform, kernel, size, units);
     const MachineSpeed machine(platform, kernel, size, units);
-    return smallest_seconds(n, [&](double limit_s) { return machine.speed(limit_s); });
+    return smallest_seconds(static_cast<double>(units), [&](double limit_s) { return machine.speed(limit_s); });
 }
 
 }  // namespace apportion::simulated
