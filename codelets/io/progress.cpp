@@ -56,11 +56,6 @@ void ProgressLine::done() {
     ++done_;
 }
 
-void ProgressLine::say(const std::string& sentence) {
-    const std::lock_guard lock(mutex_);
-    std::cerr << (shown_ ? kClearLine : "") << sentence << '\n';
-}
-
 double ProgressLine::elapsed_s() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
 }  // namespace apportion

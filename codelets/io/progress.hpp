@@ -23,7 +23,6 @@ class ProgressLine {
     void expect(std::size_t runs);  ///< at most, with those that are done
     void begin(const std::string& what);
     void done();
-    void say(const std::string& sentence);  ///< on standard error, terminal or not
     double elapsed_s() const;
 
   private:

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# profile_command.sh APPORTION KERNEL SLOW_KERNEL FFTW_KERNEL: the command `apportion profile` as its users meet it: a
-# bundled application, an own kernel, Ctrl-C and continuation, and errors.
+# profile_command.sh APPORTION: the command `apportion profile` as its users meet it: a bundled application, Ctrl-C and
+# continuation, and errors.
 . "$(dirname "$0")/../checks.sh"
-apportion=$(realpath "$1") kernel=$(realpath "$2") slow=$(realpath "$3") fftw=$(realpath "$4")
+apportion=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
 cd "$folder"
 export STARPU_PERF_MODEL_DIR=$folder/models STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0
@@ -12,20 +12,20 @@ mkdir models
 points() { grep -vc -e '^#' -e '^processor,' "$1"; }
 quick=(--max-seconds 0.2 --max-repetitions 5)
 
-# An own kernel, and the planner's reader of what was measured.
-"$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:800:100 "${quick[@]}" --out kernel.csv
-[ "$(points kernel.csv)" = 24 ] || fail "kernel.csv has not 3 x 8 points"
-grep -q '^# kernel: counting$' kernel.csv || fail "the profile does not name its kernel"
-"$apportion" plan --profiles kernel.csv --units 1200 --algorithm hpopta >/dev/null || fail "plan does not read the profile"
-cp kernel.csv before.csv
-"$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:800:100 "${quick[@]}" --out kernel.csv | grep -q '^kernel.csv: 0 points measured, 24 were there before' ||
+# A bundled application, and the planner's reader of what was measured.
+"$apportion" profile --app matmul --size 64 --sizes 16:64:16 "${quick[@]}" --out matmul.csv
+[ "$(points matmul.csv)" = 8 ] || fail "matmul.csv has not 2 x 4 points"
+grep -q '^# kernel: matmul$' matmul.csv || fail "the profile does not name its kernel"
+"$apportion" plan --profiles matmul.csv --units 96 --algorithm hpopta >/dev/null || fail "plan does not read the profile"
+cp matmul.csv before.csv
+"$apportion" profile --app matmul --size 64 --sizes 16:64:16 "${quick[@]}" --out matmul.csv | grep -q '^matmul.csv: 0 points measured, 8 were there before' ||
     fail "measured finished points again"
-cmp kernel.csv before.csv
+cmp matmul.csv before.csv
 
 # A file that is kept nowhere is shown as well.
-"$apportion" profile --show kernel.csv >shown.txt || fail "--show FILE"
-grep -q '^  kernel: counting$' shown.txt && grep -Eq '^  fast +100 ' shown.txt || fail "--show FILE: $(cat shown.txt)"
-shows "--show FILE as JSON" '"load": "counting-4000"' "$apportion" profile --show ./kernel.csv --json
+"$apportion" profile --show matmul.csv >shown.txt || fail "--show FILE"
+grep -q '^  kernel: matmul$' shown.txt && grep -Eq '^  CPU 1 +16 ' shown.txt || fail "--show FILE: $(cat shown.txt)"
+shows "--show FILE as JSON" '"load": "matmul-64"' "$apportion" profile --show ./matmul.csv --json
 echo "processor,units,seconds" >damaged.csv
 refused "damaged.csv:1: no measurement follows the first line" "$apportion" profile --show damaged.csv
 refused "there is no profile of that load or file name in" "$apportion" profile --show missing.csv
@@ -60,7 +60,7 @@ refused 'device "core" has no time function for kernel "matmul"' "$apportion" pr
 
 # Ctrl-C loses no finished point; the same command continues. (SIGTERM means the same; a script's background jobs do
 # not hear Ctrl-C.)
-again=("$apportion" profile --kernel "$slow" --sizes 1:20:1 --max-repetitions 3 --out slow.csv)
+again=("$apportion" profile --app matmul --size 512 --sizes 320:510:10 --max-repetitions 3 --out slow.csv)
 "${again[@]}" 2>slow.err &
 pid=$!
 while [ ! -s slow.csv ]; do kill -0 $pid && sleep 0.02; done
@@ -70,21 +70,17 @@ wait $pid || status=$?
 [ $status = $((128 + $(kill -l TERM))) ] || fail "an interrupted run ends with status $status"
 grep -q 'the same command continues' slow.err || fail "an interrupted run does not say how to go on"
 before=$(points slow.csv)
-[ "$before" -lt 60 ] || fail "the run was over before it was interrupted"
+[ "$before" -lt 40 ] || fail "the run was over before it was interrupted"
 "${again[@]}" | grep -q "$before were there before" || fail "the second run does not continue"
-[ "$(points slow.csv)" = 60 ] || fail "slow.csv has not 3 x 20 points"
+[ "$(points slow.csv)" = 40 ] || fail "slow.csv has not 2 x 20 points"
 
-# A bundled application, and the documented example of an own kernel.
-"$apportion" profile --app matmul --size 64 --sizes 16:64:16 "${quick[@]}" --out matmul.csv
-[ "$(points matmul.csv)" = 8 ] || fail "matmul.csv has not 2 x 4 points"
 "$apportion" profile --app matmul --size 64,48,32 "${quick[@]}" --out rectangle.csv
 grep -q '^# load: matmul-float-64x32$' rectangle.csv || fail "the profile is not one of the size that was given"
-env XDG_DATA_HOME="$folder/data" "$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:200:100 "${quick[@]}"
-[ "$(points "$folder"/data/apportion/profiles/*/counting-4000.csv)" = 6 ] || fail "without --out the profile is not where programs look for it"
-"$apportion" profile --kernel "$fftw" --size 64 --processors 0 "${quick[@]}" --out fft.csv
-[ "$(points fft.csv)" = 16 ] || fail "fft.csv has not the 16 default sizes"
+env XDG_DATA_HOME="$folder/data" "$apportion" profile --app matmul --size 64 --processors 0 "${quick[@]}"
+[ "$(points "$folder"/data/apportion/profiles/*/matmul-64.csv)" = 16 ] ||
+    fail "without --out the profile is not where programs look for it, or has not the 16 default sizes"
 
-for option in --show --forget --app --kernel; do
+for option in --show --forget --app; do
     refuses "an empty value of $option" 2 "$option: its value is empty" "$apportion" profile $option ''
 done
 refuses "an empty value of --out" 2 "--out: its value is empty" "$apportion" profile --app matmul --out ''
@@ -99,22 +95,16 @@ done
 refused "is no bundled application" "$apportion" profile --app nothing --out new.csv
 refused "2 numbers are no size of this application; give one or 3" "$apportion" profile --app matmul --size 64,48 --out new.csv
 refused "2 numbers are no size of this application; give one" "$apportion" profile --app jacobi --size 64,48 --out new.csv
-refused "a kernel's size is one number" "$apportion" profile --kernel "$kernel" --size 64,48 --out new.csv
 refused "--size 0: give whole numbers from 1 on" "$apportion" profile --app matmul --size 0 --out new.csv
-refused "cannot open shared object" "$apportion" profile --kernel ./nothing.so --out new.csv
-refused "give from:to:step" "$apportion" profile --kernel "$kernel" --sizes 1:2 --out new.csv
-refused "begins behind its end" "$apportion" profile --kernel "$kernel" --sizes 2:1:1 --out new.csv
-refused "there is no folder" "$apportion" profile --kernel "$kernel" --out missing/new.csv
-refused "give the application" "$apportion" profile --kernel "$kernel" --platform plbhec-a
-refused "returned -22 (Invalid argument)" "$apportion" profile --kernel "$kernel" --size 666 --out new.csv
-refused "new.csv: no size fits a processor, so there is nothing to write; profile smaller sizes" \
-    "$apportion" profile --kernel "$kernel" --size 100 --processors 1 --sizes 50:100:50 --out new.csv
-refused "precision must be greater" "$apportion" profile --kernel "$kernel" --precision 0 --out new.csv
-refused "is given twice" "$apportion" profile --kernel "$kernel" --processors 1,1 --out new.csv
+refused "give from:to:step" "$apportion" profile --app matmul --sizes 1:2 --out new.csv
+refused "begins behind its end" "$apportion" profile --app matmul --sizes 2:1:1 --out new.csv
+refused "there is no folder" "$apportion" profile --app matmul --out missing/new.csv
+refused "precision must be greater" "$apportion" profile --app matmul --precision 0 --out new.csv
+refused "is given twice" "$apportion" profile --app matmul --processors 1,1 --out new.csv
 refused "more than the 64" "$apportion" profile --app matmul --size 64 --sizes 16:128:16 --out new.csv
 refused "is no StarPU worker" "$apportion" profile --app matmul --size 64 --processors 2 --out new.csv
-refused "was measured with kernel 'counting', not 'matmul'" "$apportion" profile --app matmul --size 64 --out kernel.csv
-refused "was measured with load 'counting-4000', not 'counting-2000'" "$apportion" profile --kernel "$kernel" --size 2000 --out kernel.csv
+refused "was measured with kernel 'matmul', not 'fft2d'" "$apportion" profile --app fft2d --size 64 --out matmul.csv
+refused "was measured with load 'matmul-64', not 'matmul-32'" "$apportion" profile --app matmul --size 32 --out matmul.csv
 refused "name what to measure" "$apportion" profile --out new.csv
-cmp kernel.csv before.csv
+cmp matmul.csv before.csv
 [ ! -e new.csv ] || fail "a refused command left a file"

@@ -30,7 +30,6 @@ class FakeSubject final : public ProfileSubject {
         runs.emplace_back(units.begin(), units.end());
         std::vector<double> seconds;
         for (std::size_t p = 0; p < units.size(); ++p) {
-            if (p == 1 && units[p] > fits) throw DoesNotFit(p, "too large");
             seconds.push_back(units[p] == 0 ? 0
                                             : true_seconds(p, units[p]) * std::max(0.1, 1 + noise_ * normal_(random_)));
         }
@@ -38,7 +37,6 @@ class FakeSubject final : public ProfileSubject {
     }
 
     std::vector<std::vector<Units>> runs;
-    Units fits = kNoLimit;  ///< of processor 1
 
   private:
     double noise_;
@@ -122,16 +120,6 @@ TEST_CASE("a size above an equal share is measured while the others have the res
                                                std::vector<Units>{20, 80}, std::vector<Units>{100, 0}})
         CHECK(std::ranges::count(subject.runs, expected) >= 4);
     CHECK_THROWS_AS(measure_profile(subject, std::vector<Units>{101}, without_warm_up(), collect(points)), UserError);
-}
-
-TEST_CASE("a size that does not fit one processor is reported for it and measured on the others") {
-    FakeSubject subject;
-    subject.fits = 25;
-    Measured points;
-    measure_profile(subject, std::vector<Units>{20, 30}, without_warm_up(), collect(points));
-    CHECK(points.at({1, 20}).does_not_fit.empty());
-    CHECK(points.at({1, 30}).does_not_fit == "too large");
-    CHECK(points.at({0, 30}).precise);
 }
 
 TEST_CASE("the first measured times are a warm-up that no point contains") {

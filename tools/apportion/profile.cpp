@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// `apportion profile`: measures the time functions of a bundled application's or a user's own kernel on the processors
-// of this machine into a profile file, or takes them from runs of a program; shows what is kept.
+// `apportion profile`: measures the time function of a bundled application's kernel on the processors of this machine
+// into a profile file, or takes those of a program's loads from its runs; shows what is kept.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -41,7 +41,6 @@ void save(const std::string& out, const Profile& profile, const std::string& sou
 }
 
 int record_platform(const ProfileOptions& options) {
-    if (options.app.empty()) throw UserError("--platform: give the application by --app NAME");
     check(options);
     const std::vector<Units> sizes = options.sizes.empty() ? std::vector<Units>{} : parse_sizes(options.sizes);
     if (options.square) {
@@ -89,12 +88,11 @@ int learn(const ProfileOptions& options) {
 int act(const ProfileOptions& options) {
     const bool program = !program_arguments().empty();
     if (program && (options.subject_given || options.size_given))
-        throw UserError("-- {}: a program is measured by its own runs; leave out --app, --kernel, --size and the like",
+        throw UserError("-- {}: a program is measured by its own runs; leave out --app, --size and the like",
                         shown(program_arguments().front()));
     if (program) return learn(options);
     if (!options.subject_given)
-        throw UserError(
-            "name what to measure: -- PROGRAM ARGUMENTS..., or --app or --kernel; see apportion profile --help");
+        throw UserError("name what to measure: -- PROGRAM ARGUMENTS..., or --app; see apportion profile --help");
     if (options.json && !options.list && options.show.empty())
         throw UserError("--json: only --list and --show print JSON");
     if (options.list) {
@@ -123,8 +121,6 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
     auto* subject = profile->add_option_group("Subject", "what to measure or show");
     subject->add_option("--app", options->app, fmt::format("A bundled application: {}", workload_names()))
         ->type_name("NAME");
-    subject->add_option("--kernel", options->kernel, "Your own kernel, a shared library; see apportion_kernel.h")
-        ->type_name("LIB.so");
     subject->add_flag("--list", options->list, "List the recorded profiles and what runs learnt");
     subject->add_option("--show", options->show, "Show the times that are recorded or learnt of a load, or in a file")
         ->type_name("LOAD|FILE");
@@ -140,10 +136,9 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
                      "The profile (default: where programs look for it, see APPORTION_PROFILES); one that was "
                      "interrupted is continued")
         ->type_name("FILE.csv");
-    auto* size =
-        profile->add_option("--size", options->size, "Size of the problem, as the application or kernel takes it")
-            ->type_name("N[,N...]")
-            ->capture_default_str();
+    auto* size = profile->add_option("--size", options->size, "Size of the problem, as the application takes it")
+                     ->type_name("N[,N...]")
+                     ->capture_default_str();
     profile->add_option("--repeat", options->repetitions, "Runs of a program under each of three policies")
         ->check(CLI::Range(1, 10'000))
         ->type_name("R")
@@ -157,8 +152,7 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
                    "Of problems of x by x, x from --sizes, instead of x units of one problem")
         ->needs(platform, "--sizes", "--out")
         ->excludes("--size");
-    profile
-        ->add_option("--processors", options->processors, "StarPU's workers or the kernel's processors (default: all)")
+    profile->add_option("--processors", options->processors, "StarPU's workers (default: all)")
         ->delimiter(',')
         ->type_name("0,1,...");
     profile

@@ -56,18 +56,13 @@ Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
             {kLoadNote, subject.load()},
             {kMachineNote, this_machine().description},
             {"size", options.size},
-            {"unit", subject.unit()},
             {"precision", fmt::format("{} at 95 % confidence", options.measure.samples.precision)}};
 }
 
-Units whole_problem(const ProfileSubject& subject, Units size) {
-    return subject.most_units() == kNoLimit ? size : subject.most_units();
-}
-
 /// Sixteenths of the problem, and all of it.
-std::vector<Units> default_sizes(const ProfileSubject& subject, Units size) {
+std::vector<Units> default_sizes(const ProfileSubject& subject) {
     constexpr Units kSizes = 16;
-    const Units granules = std::max<Units>(whole_problem(subject, size) / subject.granularity(), 1);
+    const Units granules = std::max<Units>(subject.most_units() / subject.granularity(), 1);
     const Units step = std::max<Units>(granules / kSizes, 1);
     std::vector<Units> sizes;
     for (Units i = step; i < granules && std::ssize(sizes) < kSizes - 1; i += step)
@@ -95,16 +90,12 @@ class MeasurementCourse {
     MeasureWatcher watcher() {
         return {.known = [this](std::size_t p, Units units) { return record_.has(subject_.processors()[p], units); },
                 .finished = [this](const MeasuredPoint& point) { finished(point); },
-                .repeated = [this](Units units) { progress_->begin(fmt::format("{} {}s", units, subject_.unit())); },
+                .repeated = [this](Units units) { progress_->begin(fmt::format("{} units", units)); },
                 .stop = is_interrupted};
     }
 
-    /// Throws UserError where there is no point at all.
     void finish(const std::string& out, bool complete) {
         progress_.reset();
-        if (complete && measured_ == 0 && record_.found() == 0)
-            throw UserError("{}: no size fits a processor, so there is nothing to write; profile smaller sizes",
-                            shown(out));
         fmt::print("{}: {} measured{}\n", shown(out), counted(measured_, "point"),
                    record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
         std::vector<std::string> intervals;
@@ -124,10 +115,6 @@ class MeasurementCourse {
   private:
     void finished(const MeasuredPoint& measured) {
         progress_->done();
-        if (!measured.does_not_fit.empty()) {
-            progress_->say(fmt::format("apportion profile: {}; this size is left out", shown(measured.does_not_fit)));
-            return;
-        }
         ProfilePoint point = measured.point;
         if (measured.processor < memories_.size())
             if (const auto its = transfers_.find(memories_[measured.processor]); its != transfers_.end())
@@ -153,9 +140,8 @@ class MeasurementCourse {
 };
 
 /// Returns the exit status.
-int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions& options, const std::string& out,
-            Units size) {
-    const std::vector<Units> sizes = options.sizes.empty() ? default_sizes(subject, size) : parse_sizes(options.sizes);
+int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions& options, const std::string& out) {
+    const std::vector<Units> sizes = options.sizes.empty() ? default_sizes(subject) : parse_sizes(options.sizes);
     std::size_t points = 0;
     for (const std::string& processor : subject.processors())
         points += std::ranges::count_if(sizes, [&](Units units) { return !record.has(processor, units); });
@@ -182,17 +168,12 @@ int profile_here(ProfileOptions options) {
     options.measure.samples.least = std::min(options.measure.samples.least, options.measure.samples.most);
     const Interruptible interruptible;
     check(options);
-    const std::vector<std::int64_t> size = parse_numbers(options.size, "--size");
-    if (options.app.empty() && size.size() > 1)
-        throw UserError("--size {}: a kernel's size is one number", options.size);
-    const auto subject = options.app.empty() ? library_subject(options.kernel, static_cast<std::uint64_t>(size.front()),
-                                                               options.processors)
-                                             : workload_subject(options.app, size, options.processors);
+    const auto subject = workload_subject(options.app, parse_numbers(options.size, "--size"), options.processors);
     const std::string out = options.out.empty() ? default_file(subject->load(), this_machine()) : options.out;
     ProfileRecord record(out, identity(*subject, options), remarks(),
                          fmt::format("together: {}", fmt::join(subject->processors(), ", ")));
     const MachineLoad load;
-    const int status = measure(*subject, record, options, out, size.front());
+    const int status = measure(*subject, record, options, out);
     warn_of_load(load);
     return status;
 }

@@ -14,8 +14,6 @@ namespace {
 struct Group {
     std::vector<std::size_t> measured;
     std::vector<Units> units;  ///< per processor of the subject
-
-    bool measures(std::size_t processor) const { return std::ranges::find(measured, processor) != measured.end(); }
 };
 
 class Measurement {
@@ -30,8 +28,7 @@ class Measurement {
   private:
     bool stopped() const { return watcher_.stop && watcher_.stop(); }
     std::vector<Group> groups(Units units, const std::vector<std::size_t>& wanted) const;
-    std::vector<double> run(Group& group);
-    bool measure(Group group);
+    bool measure(const Group& group);
     void report(std::size_t processor, Units units, const Samples& samples) const;
 
     ProfileSubject& subject_;
@@ -61,37 +58,20 @@ std::vector<Group> Measurement::groups(Units units, const std::vector<std::size_
     return result;
 }
 
-/// One repetition. A processor that its units do not fit runs nothing from now on, and is reported if it is measured.
-std::vector<double> Measurement::run(Group& group) {
-    while (std::ranges::any_of(group.units, [](Units u) { return u > 0; })) {
-        try {
-            std::vector<double> seconds = subject_.run(group.units);
-            if (watcher_.repeated && !group.measured.empty()) watcher_.repeated(group.units[group.measured.front()]);
-            return seconds;
-        } catch (const DoesNotFit& reason) {
-            const std::size_t p = reason.processor();
-            if (group.measures(p) && watcher_.finished)
-                watcher_.finished({p, {group.units[p], 0, 0, 0}, false, reason.what()});
-            group.units[p] = 0;
-        }
-    }
-    return std::vector<double>(processors_, 0);
-}
-
 void Measurement::report(std::size_t processor, Units units, const Samples& samples) const {
     if (!watcher_.finished) return;
     watcher_.finished(
-        {processor, {units, samples.mean_s(), samples.interval_s(), samples.repetitions()}, samples.precise(), {}});
+        {processor, {units, samples.mean_s(), samples.interval_s(), samples.repetitions()}, samples.precise()});
 }
 
-bool Measurement::measure(Group group) {
+bool Measurement::measure(const Group& group) {
     std::vector<Samples> samples(processors_, Samples(options_.samples));
-    const std::vector<std::size_t> measured = group.measured;
-    while (!group.measured.empty()) {
+    std::vector<std::size_t> imprecise = group.measured;
+    while (!imprecise.empty()) {
         if (stopped()) return false;
-        const std::vector<double> seconds = run(group);
-        std::erase_if(group.measured, [&](std::size_t p) {
-            if (group.units[p] == 0) return true;
+        const std::vector<double> seconds = subject_.run(group.units);
+        if (watcher_.repeated) watcher_.repeated(group.units[imprecise.front()]);
+        std::erase_if(imprecise, [&](std::size_t p) {
             if (!(seconds[p] > 0))
                 throw UserError("{} took no measurable time for {} on {}; profile larger sizes", subject_.kernel(),
                                 counted(group.units[p], "unit"), subject_.processors()[p]);
@@ -100,8 +80,7 @@ bool Measurement::measure(Group group) {
         });
     }
     // Not as they come, so that a profile has its processors in their order.
-    for (const std::size_t p : measured)
-        if (group.units[p] != 0) report(p, group.units[p], samples[p]);
+    for (const std::size_t p : group.measured) report(p, group.units[p], samples[p]);
     return true;
 }
 
@@ -111,12 +90,11 @@ bool Measurement::measure(Units units) {
 
 bool Measurement::warm_up(Units units) {
     constexpr int kMostRepetitions = 1000;
-    Group group = groups(units, {0}).front();
-    group.measured.clear();
+    const Group group = groups(units, {0}).front();
     double spent_s = 0;
     for (int repetition = 0; spent_s < options_.warm_up_s && repetition < kMostRepetitions; ++repetition) {
         if (stopped()) return false;
-        spent_s += std::ranges::max(run(group));
+        spent_s += std::ranges::max(subject_.run(group.units));
     }
     return true;
 }
@@ -124,8 +102,8 @@ bool Measurement::warm_up(Units units) {
 void check_sizes(const ProfileSubject& subject, std::span<const Units> sizes) {
     for (const Units size : sizes) {
         if (size > subject.most_units())
-            throw UserError("--sizes: {} {}s are more than the {} of this problem; raise --size or end earlier", size,
-                            subject.unit(), subject.most_units());
+            throw UserError("--sizes: {} units are more than the {} of this problem; raise --size or end earlier", size,
+                            subject.most_units());
         if (size % subject.granularity() != 0)
             throw UserError(
                 "--sizes: {} is no multiple of {}, the granularity of {}; begin and step in multiples of it", size,

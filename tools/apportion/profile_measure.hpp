@@ -6,11 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,17 +21,7 @@
 namespace apportion {
 
 // What `apportion profile` measures: a kernel on a set of processors that can run different numbers of units at the
-// same time. The bundled workloads and a user's library are subjects; tests use one without a clock.
-
-/// The units do not fit one processor: that size is left out of its profile.
-class DoesNotFit : public std::runtime_error {
-  public:
-    DoesNotFit(std::size_t processor, const std::string& what) : std::runtime_error(what), processor_(processor) {}
-    std::size_t processor() const { return processor_; }
-
-  private:
-    std::size_t processor_;
-};
+// same time. The bundled workloads are subjects; tests use one without a clock.
 
 /// Which data a unit has, and over which links they go to the processors.
 struct Transfers {
@@ -52,21 +40,19 @@ class ProfileSubject {
 
     const std::string& kernel() const { return kernel_; }
     const std::string& load() const { return load_; }  ///< the name under which programs look for its profile
-    const std::string& unit() const { return unit_; }
     std::span<const std::string> processors() const { return processors_; }  ///< those to be measured
     Units most_units() const { return most_units_; }                         ///< that one run can have altogether
     Units granularity() const { return granularity_; }
 
     /// Runs units[i] units (0: none) on processor i, all beginning at the same time, and returns each one's seconds
-    /// (0 where none). The sum is at most most_units(). Throws DoesNotFit, or
-    /// another exception for a kernel that fails.
+    /// (0 where none). The sum is at most most_units(). Throws an exception for a kernel that fails.
     virtual std::vector<double> run(std::span<const Units> units) = 0;
 
     /// Nothing where that is not known; its functions must not outlive the subject.
     virtual std::optional<Transfers> transfers() { return {}; }
 
   protected:
-    std::string kernel_, load_, unit_ = "unit";
+    std::string kernel_, load_;
     std::vector<std::string> processors_;
     Units most_units_ = kNoLimit;
     Units granularity_ = 1;
@@ -85,12 +71,11 @@ struct MeasureOptions {
     double warm_up_s = 0.3;  ///< measured time to spend before the first point: clocks rise, libraries set up
 };
 
-/// One finished point, or one that was given up.
+/// One finished point.
 struct MeasuredPoint {
     std::size_t processor = 0;
     ProfilePoint point;
     bool precise = false;
-    std::string does_not_fit;  ///< otherwise empty: why the processor cannot run this size
 };
 
 /// How the measurement follows and is followed. Any may be empty.
@@ -158,13 +143,5 @@ class ProfileRecord {
     std::map<std::string, std::set<std::int64_t>> points_;  ///< sizes
     std::size_t found_ = 0;
 };
-
-// A user's own kernel in a shared library (tools/apportion/apportion_kernel.h) as a subject of `apportion profile`.
-
-/// Loads the library and sets the kernel up for problems of that size on those of its processors (all of them where
-/// none are given), each in a thread of its own. Throws UserError: no library, no kernel in it, another version, no
-/// such processor, or a kernel that fails.
-std::unique_ptr<ProfileSubject> library_subject(const std::string& path, std::uint64_t size,
-                                                const std::vector<unsigned>& processors);
 
 }  // namespace apportion

@@ -112,10 +112,10 @@ void show_profiles(const std::string& load_or_file, bool json);
 /// Removes what runs learnt of a load, or all of it ("all"); recorded profiles stay. Throws UserError.
 void forget_learnt(const std::string& load_or_file);
 
-// `apportion profile --app` and `--kernel`: the measurement on this machine.
+// `apportion profile --app`: the measurement on this machine.
 
 struct ProfileOptions {
-    std::string app, kernel, show, forget;  ///< one of them, or
+    std::string app, show, forget;  ///< one of them, or
     bool list = false;
     bool json = false;
     bool square = false;

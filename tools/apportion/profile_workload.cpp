@@ -24,8 +24,7 @@ const WorkloadEntry& find(const std::string& app) {
     const auto workloads = bundled_workloads();
     const auto entry = std::ranges::find(workloads, app, &WorkloadEntry::name);
     if (entry == workloads.end())
-        throw UserError("--app: '{}' is no bundled application; use one of {}, or --kernel LIB.so for your own", app,
-                        workload_names());
+        throw UserError("--app: '{}' is no bundled application; use one of {}", app, workload_names());
     return *entry;
 }
 

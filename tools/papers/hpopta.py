@@ -8,6 +8,7 @@ import math
 import re
 import statistics
 
+from papers.fftw import FLAGS, transform_times
 from papers.runs import TOP, panels
 from papers.tables import Table, markdown, profile_rows
 
@@ -308,30 +309,28 @@ def show_rows_of_fft2d(rows):
 
 # On the machine at hand: three processors by kernel variant, each one core alone.
 OPENBLAS_KERNELS = ["Haswell", "Sandybridge", "Nehalem"]
-FFTW_PLANS = {"measure": "FFTW_MEASURE", "estimate": "FFTW_ESTIMATE", "unaligned": "FFTW_ESTIMATE|FFTW_UNALIGNED"}
+FFTW_PLANS = {"measure": FLAGS["measure"], "estimate": FLAGS["estimate"], "unaligned": FLAGS["estimate"] | FLAGS["unaligned"]}
 GRANULE, MEASURED_SIZE, MOST_UNITS = 5, {"matmul": 512, "fftw": 1024}, 510
 MEASURED_N = range(130, MOST_UNITS + 1, 20)  # no share is larger than what was measured
 MEASURED_ALGORITHMS = ["hpopta", "smooth-fpm", "fpm", "cpm", "equal"]
 
 
-def measured_variants(runs, app):
-    """name -> (what `apportion profile` measures, variables)."""
-    if app == "matmul":
-        return {name: (["--app", "matmul"], {"OPENBLAS_CORETYPE": name, "STARPU_NCPU": "1"}) for name in OPENBLAS_KERNELS}
-    source = TOP / "tools/examples/fftw_kernel.c"
-    return {name: (["--kernel", runs.file(f"{name}.so", "cc", "-shared", "-fPIC", f"-DFFTW_FLAGS={flags}", "-I", TOP / "tools/apportion",
-                                          source, "-o", "{out}", "-lfftw3", "-pthread"), "--processors", "0"], {})
-            for name, flags in FFTW_PLANS.items()}
+def matmul_times(runs, openblas_kernel):
+    """units -> seconds."""
+    file = runs.file("measured.csv", runs.apportion, "profile", "--app", "matmul", "--size", MEASURED_SIZE["matmul"], "--sizes",
+                     f"{GRANULE}:{MOST_UNITS}:{GRANULE}", "--max-seconds", "0.1", "--out", "{out}", again=True,
+                     OPENBLAS_CORETYPE=openblas_kernel, STARPU_NCPU="1")
+    return {int(row["units"]): float(row["seconds"]) for row in profile_rows(file)}
 
 
 def measured_times(runs, app):
     """variant -> granules -> seconds."""
-    found = {}
-    for name, (subject, variables) in measured_variants(runs, app).items():
-        file = runs.file("measured.csv", runs.apportion, "profile", *subject, "--size", MEASURED_SIZE[app], "--sizes",
-                         f"{GRANULE}:{MOST_UNITS}:{GRANULE}", "--max-seconds", "0.1", "--out", "{out}", again=True, **variables)
-        found[name] = {int(row["units"]) // GRANULE: float(row["seconds"]) for row in profile_rows(file)}
-    return found
+    if app == "matmul":
+        found = {name: matmul_times(runs, name) for name in OPENBLAS_KERNELS}
+    else:
+        sizes = range(GRANULE, MOST_UNITS + 1, GRANULE)
+        found = {name: transform_times(flags, MEASURED_SIZE[app], sizes) for name, flags in FFTW_PLANS.items()}
+    return {name: {units // GRANULE: seconds for units, seconds in times.items()} for name, times in found.items()}
 
 
 def measured(runs, case):
