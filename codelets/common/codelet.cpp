@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <map>
@@ -12,7 +13,9 @@
 #include <utility>
 
 #include "codelets/common/failed_task.hpp"
+#include "codelets/common/flavour.hpp"
 #include "codelets/common/matrix.hpp"
+#include "codelets/simulated/starpu_cost.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {
@@ -107,6 +110,20 @@ double finish(starpu_task* task) {
     return us * 1e-6;
 }
 
+/// The simulated machine's bound and profiles have the bytes of its file; its links carry those of the program.
+void check_bytes_of_file(Workload& workload) {
+    const TaskRange range{0, workload.shape().granularity, 0, -1};
+    double in = 0, out = 0;
+    for (const TaskData& d : workload.data(range)) {
+        if (d.shared) continue;
+        const auto bytes = static_cast<double>(d.rows * std::max<std::size_t>(d.columns, 1) * d.element_size);
+        if ((d.mode & STARPU_R) != 0) in += bytes;
+        if ((d.mode & STARPU_W) != 0) out += bytes;
+    }
+    const auto units = static_cast<double>(range.units);
+    if constexpr (kSimulated) simulated::check_transfers(workload.codelet(), in / units, out / units);
+}
+
 }  // namespace
 
 TaskData part_of(const Matrix& matrix, int mode, const MatrixPart& part) {
@@ -148,6 +165,7 @@ bool can_run(unsigned worker, starpu_codelet& codelet) {
 
 apportion_load_options load_options(Workload& workload, unsigned runs) {
     const WorkloadShape& shape = workload.shape();
+    if constexpr (kSimulated) check_bytes_of_file(workload);
     LoadOptions options(shape.name, shape.units, workload.codelet(), fill, &workload);
     options.granularity = shape.granularity;
     options.parts = shape.parts;

@@ -168,4 +168,21 @@ void install(starpu_codelet& codelet, const std::string& kernel, const KernelSiz
     codelet.cuda_flags[0] = STARPU_CUDA_ASYNC;  // copies overlap with kernels
 }
 
+void check_transfers(const starpu_codelet& codelet, double bytes_in_per_unit, double bytes_out_per_unit) {
+    constexpr double kRounded = 1.1;
+    const Model& model = models().at(&codelet);
+    const Platform& platform = machine().platform;
+    const KernelNeeds& needs = needs_of(platform, model.kernel);
+    if (needs.kept || platform.count(DeviceKind::cuda) == 0) return;
+    const auto check = [&](const char* key, double said, double real) {
+        if (said == 0 || std::max(said, real) <= kRounded * std::min(said, real)) return;
+        throw UserError(
+            "{}:1: [kernel.{}] says that a unit of this size has {:.6g} bytes by {}, and the program's has {:.6g}; "
+            "simulate it with the element type that the file is for, or write a file that says what it has",
+            platform.file.string(), model.kernel, said, key, real);
+    };
+    check("bytes_in", needs.bytes_in(model.size), bytes_in_per_unit);
+    check("bytes_out", needs.bytes_out(model.size), bytes_out_per_unit);
+}
+
 }  // namespace apportion::simulated

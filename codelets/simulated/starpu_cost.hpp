@@ -31,4 +31,9 @@ using SizeOf = KernelSize (*)(const starpu_task* task, KernelSize problem);
 void install(starpu_codelet& codelet, const std::string& kernel, const KernelSize& size, UnitsOf units_of,
              SizeOf size_of = nullptr);
 
+/// Throws UserError where a unit's data, of `codelet` as it was installed, are not as many bytes as the platform file
+/// says of its kernel, by which bounds and profiles are made: up to a tenth, as files round. Not of data that stay,
+/// which are in neither, where no device has memory of its own, and of what the file does not say.
+void check_transfers(const starpu_codelet& codelet, double bytes_in_per_unit, double bytes_out_per_unit);
+
 }  // namespace apportion::simulated

@@ -132,7 +132,7 @@ struct apportion_use {
 struct apportion_load_options {
     size_t size;            /**< of the structure in the program; set by apportion_load_options_init */
     const char* name;       /**< for reports; NULL: the codelet's */
-    uint64_t units;         /**< n >= 0; of a block at most 2^32 - 1, StarPU's limit */
+    uint64_t units;         /**< n >= 0; of a block with handles at most 2^32 - 1, StarPU's limit */
     uint64_t granularity;   /**< blocks are multiples of it, except the last units; 0 means 1 */
     uint64_t initial_block; /**< units of a first block (plb-hec: of a device); 0: APPORTION_INITIAL_BLOCK, else units /
                                (64 workers) */

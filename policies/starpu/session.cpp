@@ -115,7 +115,8 @@ void start(starpu_conf* conf) {
     const int status = starpu_init(conf);
     if (status == -ENODEV)
         throw ApiError(ENODEV,
-                       "StarPU finds no worker to run on; look at STARPU_NCPU, STARPU_NCUDA and STARPU_NOPENCL");
+                       "StarPU finds no worker to run on; look at STARPU_NCPU, STARPU_NCUDA, STARPU_NOPENCL, and "
+                       "STARPU_MAIN_THREAD_BIND, which keeps a core for the program itself");
     if (status != 0) throw ApiError(-status, "starpu_init failed: {}", std::strerror(-status));
 }
 

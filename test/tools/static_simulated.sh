@@ -15,6 +15,11 @@ said=$(APPORTION_PLATFORM=plbhec-ab "$matmul" --size 1024 2>&1) || status=$?
     fail "a platform that StarPU does not know: $status, $said"
 
 status=0
+said=$("$apportion" platform plbhec-ab "$matmul" --size 1024 --type double 2>&1) || status=$?
+[[ $status -eq 2 && $said == *".toml:1: [kernel.matmul] says that a unit of this size has 4096 bytes by bytes_in, and the program's has 8192; "* ]] ||
+    fail "units of other bytes than the platform's: $status, $said"
+
+status=0
 said=$(run hpopta 2>&1) || status=$?
 [ $status -ne 0 ] || fail "hpopta runs without a profile"
 [[ $said == *"there is no recorded profile $file; record it with \`apportion profile --app matmul --size 16384 --platform "* ]] ||
@@ -124,7 +129,7 @@ for words in "-- jacobi --size 2048" "-- jacobi --size=2048"; do
     # shellcheck disable=SC2086 # several words
     [ "$(makespan_of $words)" = "$true_times" ] || fail "compare $words takes another profile than --app"
 done
-for words in "--app matmul --size 2048 -- --type double" "-- matmul --size 2048 --type double"; do
+for words in "--app matmul --size 2048 -- --repeat 1" "-- matmul --size 2048 --repeat 1"; do
     # shellcheck disable=SC2086 # several words
     [ -n "$(makespan_of $words)" ] || fail "compare $words makes no profile"
 done
