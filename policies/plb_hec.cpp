@@ -36,7 +36,7 @@ namespace {
 constexpr double kAlignment = 0.0625;  // of a block: blocks are multiples of the largest power of two up to that part
 constexpr double kGrowth = 12;         // a block is at most this multiple of the largest measured one
 constexpr double kSecond = 0.25;       // of a share: the block after those of one size
-constexpr double kMostParts = 20;      // a share becomes at most so many blocks: runs of days would have millions
+constexpr int kMostParts = 20;         // a share becomes at most so many blocks: runs of days would have millions
 constexpr double kFullRest = 0.5;      // of the memory that the blocks after it would fill, at most: it may grow
 constexpr double kWorthwhile_s = 0.2;  // a hundred times what IPOPT takes: distributions that predict less need none
 

@@ -5,7 +5,8 @@
 // contradict those before them, all to the same side; what varies by chance does so to both. Of a processor's blocks
 // only that is assumed that neither their time nor their speed falls with their size: a block contradicts that when one
 // in four of the earlier ones about as large does, by half. A run may have too few blocks to tell; the next one knows
-// better, from all processors' blocks together (UnitCosts::conclude). Nodes are not judged: they become faster while they learn about their own processors.
+// better, from all processors' blocks together (UnitCosts::conclude). Nodes are not judged: they become faster while
+// they learn about their own processors.
 //
 // From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
 // variances of its last ten blocks (as af.cpp does), in the units that average ones would be by what the runs before
