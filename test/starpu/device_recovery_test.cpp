@@ -35,6 +35,11 @@ Json report_of_run(Work& work, const Load& load) {
     return report_of(load);
 }
 
+/// Of a run that has ended: what they compute is counted in the next one otherwise.
+void wait_for_those_who_compute(const Work& work) {
+    while (work.computing > 0) starpu_sleep(static_cast<float>(kLook_s));
+}
+
 /// A load of which everybody has finished a block, so that it is known how long blocks take: who has not, computes
 /// nothing again. Beside a slow device the CPUs are worth it under every policy, and the device beside slow CPUs; what
 /// others take over does not count. A load that runs again may do without those that its first runs did without: then
@@ -51,7 +56,7 @@ Load learnt_load(Work& work, bool results_stay = false) {
             const Json& processors = report.at("processors");
             blocks.resize(processors.size());
             for (std::size_t p = 0; p < blocks.size(); ++p) blocks[p] += processors[p].at("blocks").get<std::int64_t>();
-            while (work.computing > 0) starpu_sleep(static_cast<float>(kLook_s));
+            wait_for_those_who_compute(work);
         }
         work.slowdown_of_0 = work.slowdown_of_others = 1;
         if (std::ranges::count(blocks, 0) > 0) continue;
@@ -328,6 +333,7 @@ TEST_CASE("a device that fails leaves nothing behind, and is welcome again at th
     Json report;
     for (int k = 0; k < 20 && (k == 0 || report.at("lost_processors").empty()); ++k) {
         work.slowdown_of_others = k + 1;  // until the device gets a block
+        wait_for_those_who_compute(work);
         report = report_of_run(work, load);
     }
     work.slowdown_of_others = 1;
