@@ -110,20 +110,6 @@ double finish(starpu_task* task) {
     return us * 1e-6;
 }
 
-/// The simulated machine's bound and profiles have the bytes of its file; its links carry those of the program.
-void check_bytes_of_file(Workload& workload) {
-    const TaskRange range{0, workload.shape().granularity, 0, -1};
-    double in = 0, out = 0;
-    for (const TaskData& d : workload.data(range)) {
-        if (d.shared) continue;
-        const auto bytes = static_cast<double>(d.rows * std::max<std::size_t>(d.columns, 1) * d.element_size);
-        if ((d.mode & STARPU_R) != 0) in += bytes;
-        if ((d.mode & STARPU_W) != 0) out += bytes;
-    }
-    const auto units = static_cast<double>(range.units);
-    if constexpr (kSimulated) simulated::check_transfers(workload.codelet(), in / units, out / units);
-}
-
 }  // namespace
 
 TaskData part_of(const Matrix& matrix, int mode, const MatrixPart& part) {
@@ -134,6 +120,17 @@ TaskData part_of(const Matrix& matrix, int mode, const MatrixPart& part) {
             .rows = part.rows,
             .columns = part.columns,
             .element_size = element_size(matrix.type())};
+}
+
+UnitBytes bytes_of_unit(Workload& workload, std::uint64_t units) {
+    UnitBytes bytes;
+    for (const TaskData& d : workload.data({0, units, 0, -1})) {
+        if (d.shared) continue;
+        const auto its = static_cast<double>(d.rows * std::max<std::size_t>(d.columns, 1) * d.element_size);
+        if ((d.mode & STARPU_R) != 0) bytes.in += its / static_cast<double>(units);
+        if ((d.mode & STARPU_W) != 0) bytes.out += its / static_cast<double>(units);
+    }
+    return bytes;
 }
 
 const std::string& Workload::profile() {
@@ -165,7 +162,10 @@ bool can_run(unsigned worker, starpu_codelet& codelet) {
 
 apportion_load_options load_options(Workload& workload, unsigned runs) {
     const WorkloadShape& shape = workload.shape();
-    if constexpr (kSimulated) check_bytes_of_file(workload);
+    if constexpr (kSimulated) {  // bounds and profiles have the bytes of the platform's file, links carry these
+        const UnitBytes bytes = bytes_of_unit(workload, shape.granularity);
+        simulated::check_transfers(workload.codelet(), bytes.in, bytes.out);
+    }
     LoadOptions options(shape.name, shape.units, workload.codelet(), fill, &workload);
     options.granularity = shape.granularity;
     options.parts = shape.parts;

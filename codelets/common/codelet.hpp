@@ -149,6 +149,13 @@ class Workload {
 /// Whether the StarPU worker has an implementation of the codelet.
 bool can_run(unsigned worker, starpu_codelet& codelet);
 
+/// Of what is a unit's own, there and back.
+struct UnitBytes {
+    double in = 0, out = 0;
+};
+/// By the data of the first block of so many units (> 0).
+UnitBytes bytes_of_unit(Workload& workload, std::uint64_t units);
+
 /// Options for apportion_load_create; they refer to `workload`. `runs`: how often the load will run; 0: not known.
 apportion_load_options load_options(Workload& workload, unsigned runs = 0);
 

@@ -11,6 +11,7 @@
 #include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
+#include "test/policies/one_computes.hpp"
 
 using namespace apportion;
 
@@ -235,22 +236,15 @@ TEST_CASE("blocks of unlike units are a tenth of a chunk, and as long as fixed c
 }
 
 TEST_CASE("nobody waits for one that takes much longer than its blocks before") {
-    struct OneRuns final : Progress {
-        std::vector<BlockInFlight> its = {{.id = 1, .units = 1, .given_s = 0, .begun_s = 0}};
-        Units remaining() const override { return 5; }
-        std::span<const BlockInFlight> in_flight(int processor) const override {
-            return processor == 1 ? std::span<const BlockInFlight>(its) : std::span<const BlockInFlight>();
-        }
-        Units room(int) const override { return kNoLimit; }
-    };
+    const test::OneComputes computes(1, 1, 5);
     UnlikeUnits units;
     units.begin(load_of_two(), unknown);
     for (int i = 0; i < 10; ++i) {
         units.finished(finished(0, 1, 100, 0));
         units.finished(finished(1, 10, 10, 0));
     }
-    CHECK(units.next_block(0, 1.5, OneRuns()) == 0);
-    CHECK(units.next_block(0, 2.5, OneRuns()) > 0);
+    CHECK(units.next_block(0, 1.5, computes) == 0);
+    CHECK(units.next_block(0, 2.5, computes) > 0);
 }
 
 TEST_CASE("while two blocks take much longer than they should, a unit may be as dear") {

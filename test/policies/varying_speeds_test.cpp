@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
+#include "test/policies/one_computes.hpp"
 
 using namespace apportion;
 using namespace apportion::test;
@@ -92,14 +92,7 @@ TEST_CASE("fast and slow cores of one kind are told apart although they are alik
 }
 
 TEST_CASE("who is thought to compute all alone is helped when that takes much longer") {
-    struct FirstComputes final : Progress {
-        std::vector<BlockInFlight> its = {{.id = 1, .units = 50, .given_s = 0, .begun_s = 0}};
-        Units remaining() const override { return 550; }
-        std::span<const BlockInFlight> in_flight(int processor) const override {
-            return processor == 0 ? std::span<const BlockInFlight>(its) : std::span<const BlockInFlight>();
-        }
-        Units room(int) const override { return kNoLimit; }
-    };
+    const OneComputes computes(0, 50, 550);
     LoadDescription load;
     load.units = 600;
     load.processors = {{"fast", 1}, {"slow 0", 0}, {"slow 1", 0}};
@@ -112,7 +105,7 @@ TEST_CASE("who is thought to compute all alone is helped when that takes much lo
     load.run = 2;
     policy->begin(load);
     CHECK(policy->next_block(0, 0, NothingInFlight(600)) > 0);
-    CHECK(policy->next_block(1, 0, FirstComputes()) == 0);
-    CHECK(policy->next_block(1, 0.1, FirstComputes()) == 0);
-    CHECK(policy->next_block(1, 100, FirstComputes()) > 0);
+    CHECK(policy->next_block(1, 0, computes) == 0);
+    CHECK(policy->next_block(1, 0.1, computes) == 0);
+    CHECK(policy->next_block(1, 100, computes) > 0);
 }

@@ -121,14 +121,9 @@ class BundledWorkload final : public ProfileSubject {
 
 std::optional<Transfers> BundledWorkload::transfers() {
     Transfers found;
-    TaskRange range;
-    range.units = static_cast<std::uint64_t>(granularity_);
-    for (const TaskData& data : workload_->data(range)) {
-        if (data.shared) continue;
-        const std::size_t bytes = data.rows * std::max<std::size_t>(data.columns, 1) * data.element_size / range.units;
-        if ((data.mode & STARPU_R) != 0) found.bytes_in += bytes;
-        if ((data.mode & STARPU_W) != 0) found.bytes_out += bytes;
-    }
+    const UnitBytes bytes = bytes_of_unit(*workload_, static_cast<std::uint64_t>(granularity_));
+    found.bytes_in = static_cast<std::size_t>(bytes.in);
+    found.bytes_out = static_cast<std::size_t>(bytes.out);
     for (const std::vector<unsigned>& group : workers_)
         found.memories.push_back(starpu_worker_get_memory_node(group.front()));
     found.journeys_s = journeys_s;
